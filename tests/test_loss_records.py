@@ -45,7 +45,7 @@ def records():
 
 def test_every_loss_has_a_record_and_every_record_a_loss():
     named = {record.name for record in records() if hasattr(record, "name")}
-    assert named == {*NAMES, "multinomial", "ordinal", "cox", "hinge"}
+    assert named == {*NAMES, "multinomial", "ordinal", "cox", "weibull", "hinge"}
     assert not named & set(ALIASES)
 
 

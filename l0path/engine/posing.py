@@ -188,7 +188,9 @@ def prepared(request, control):
     plan, free = request.plan, problem.units_to_choose
     want = plan.max_k
     if want is None:
-        want = default_max_k(request.data.groups, problem.X.p, counted_for_sizes(request.data, request.row_counts))
+        want = default_max_k(
+            request.data.groups, problem.X.p, counted_for_sizes(request.data, request.row_counts)
+        )
     max_k, cut = max(min(want, free), 0), ""
     if plan.max_k is not None and max_k < want:
         cut = f"max_k = {want} was cut to {max_k}, the number of usable {problem.units.unit}s"

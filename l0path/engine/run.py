@@ -21,7 +21,7 @@ from ..exchange.local_search import flat
 from ..formula import marginality_notes
 from ..paths import Model, Path
 from ..paths.records import Source
-from ..paths.separation import SEPARATION_REMEDY, consequence, story
+from ..paths.separation import consequence, remedy, story
 from ..problem.losses import OWN_LOSSES, name_of
 from ..relaxation.cutting_planes import FeatureGenerating
 from ..relaxation.path_bounds import bound_by_slopes, bound_solutions, bounded
@@ -437,8 +437,8 @@ def _status(setting, slices, solutions):
         if isinstance(setting.request.plan.lambda2, Ridges):  # the remedy is among the slices
             kept = f"complete: {reach}{_short_of(setting, largest)}"
             return f"{kept}; without shrinkage it {status}{earlier}", End.COMPLETE
-        warn_user(SeparationWarning(f"{status}{earlier}; {SEPARATION_REMEDY}"))
-        return f"{status}; {SEPARATION_REMEDY}{earlier}", End.SEPARATED
+        warn_user(SeparationWarning(f"{status}{earlier}; {remedy(problem.loss)}"))
+        return f"{status}; {remedy(problem.loss)}{earlier}", End.SEPARATED
     if control.end:
         unverified = sum(s.optimality == Optimality.UNVERIFIED for s in solutions)
         status = f"{control.reason}; {reach} solved, {unverified} of {len(solutions)} unverified"
@@ -446,7 +446,7 @@ def _status(setting, slices, solutions):
     if told and isinstance(setting.request.plan.lambda2, Ridges):
         told = f"without shrinkage {told}"
     elif told:
-        told = f"{told}; {SEPARATION_REMEDY}"
+        told = f"{told}; {remedy(problem.loss)}"
         warn_user(SeparationWarning(told))
     status = f"complete: {reach}{_short_of(setting, largest)}"
     endless = _endless(setting, solutions)

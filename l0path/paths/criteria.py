@@ -393,7 +393,7 @@ def usable(path, i, separated=False):
     coefficients than rows.
     """
     s, meta = path._solutions[i], path._meta
-    scaled = meta.traits.gaussian or meta.traits.dispersion
+    scaled = (meta.traits.gaussian or meta.traits.dispersion) and np.isfinite(meta.floor)
     perfect = scaled and s.loss - meta.floor <= PERFECT * (meta.null_loss - meta.floor)
     unsaturated = np.count_nonzero(present(s.beta)) + meta.intercept < meta.n_eff
     return not perfect and unsaturated and (separated or not s.separated)

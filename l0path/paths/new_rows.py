@@ -16,7 +16,9 @@ def cumulative_hazard(model, X, *, times, offset, strata):
     path, i = model.path, model._index
     meta = path._meta
     if meta.traits.response != "survival":
-        raise ValueError(f"hazards are those of loss='cox' and 'weibull'; this path has loss={meta.loss!r}")
+        raise ValueError(
+            f"hazards are those of loss='cox' and 'weibull'; this path has loss={meta.loss!r}"
+        )
     if times is not None:
         times = finite(np.atleast_1d(np.asarray(times, dtype=np.float64)), "times")
     baseline = baseline_of_model(path, i)

@@ -11,13 +11,18 @@ from ..core.describing import spans
 from ..core.status import FitStatus
 from ..problem.recession import Untold, face_of, functions_of
 from ..problem.several import class_codes
-from ..problem.traits import MONOTONE, ORDERED, SENT, SEPARATES
+from ..problem.traits import MONOTONE, ORDERED, OUTLASTS, SENT, SEPARATES
 
 NO_STEP = 1e-6  # a coefficient of a direction below this share of the largest is 0
-SEPARATION_REMEDY = (
-    "the objective is its infimum, which the coefficients shown come close to; add a little "
-    "shrinkage, lambda2=1e-3"
-)
+
+
+def remedy(loss):
+    """What is shown of separated models of a loss, and what to do, as a text."""
+    some = "where it has one, " if loss.traits.recession == OUTLASTS else ""
+    return (
+        f"the objective is its infimum, {some}which the coefficients shown come close to; add a "
+        "little shrinkage, lambda2=1e-3"
+    )
 
 
 def apart(fit):
@@ -137,6 +142,8 @@ def consequence(problem, fit, names, formula=None):
         return "separate the classes completely"
     columns = separating(problem, fit, names, formula)
     by = f" by {some(range(len(columns)), columns)}" if columns else ""
+    if recession == OUTLASTS and FitStatus.NOT_CONVERGED in fit.flags:
+        return f"give the times of all events without error{by}, so that their shape has no end"
     if recession in SENT:
         return f"send {SENT[recession]}{by}"
     if recession == MONOTONE:

@@ -15,6 +15,7 @@ import numpy as np
 
 from ..designs import AllRows, Derived, Standardized, TrainingSet, check_finite, directions
 from ..designs.protocol import traits_of
+from .coupled.weibull import refuse_endless
 from .groups import one_each, posed_groups
 from .losses import Squared, restricted
 from .responses import EPS, rounding, saturated
@@ -371,6 +372,8 @@ def pose(data, keep=None, all_rows=None):
         np.sqrt(np.where(second > 0, second, 1.0)) if data.standardize else np.ones(data.design.p)
     )
     loss = loss_of_rows(data, keep)
+    if loss.traits.constant:
+        refuse_endless(loss, y)
     noise = rounding(loss, y, weights, size)
     X = (
         Standardized(data.design, mean, scale, rows)

@@ -26,8 +26,8 @@ import numpy as np
 import scipy
 
 from .coupled.ordinal import best_thresholds
-from .several import class_codes, contrasts
 from .coupled.weibull import best_shape
+from .several import class_codes, contrasts
 from .traits import MONOTONE, ORDERED, OUTLASTS, SURE, held_by
 
 LEAST_SPREAD = 1e-8  # least eigenvalue of a Hessian of unit diagonal that is not taken for rounding

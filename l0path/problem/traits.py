@@ -13,11 +13,11 @@ NO_RECESSION, SEPARATES, EMPTIES, MONOTONE, FILLS, ORDERED, OUTLASTS = 0, 1, 2, 
 SENT = {
     EMPTIES: "the rates of some rows to zero",
     FILLS: "the shares of some rows to 0 or 1",
-    OUTLASTS: "the hazards of some rows to zero, or their shape to infinity",
+    OUTLASTS: "the hazards of some rows to zero",
 }
 # |eta - offset| beyond which a fit may run off to infinity, by recession: half as far where
-# differences of predictors count, and where short times leave little of a row
-FAR_OUT = (20.0, 20.0, 20.0, 10.0, 20.0, 10.0, 5.0)
+# differences of predictors count, and anywhere where short times may have left little of a row
+FAR_OUT = (20.0, 20.0, 20.0, 10.0, 20.0, 10.0, 0.0)
 # of what shows that there is an optimum: below 1, so that rounding does not matter
 SURE = 0.1
 

@@ -2,8 +2,6 @@
 invariances, R's survreg, separation, results, and what is refused.
 """
 
-import shutil
-import subprocess
 import warnings
 from itertools import combinations
 
@@ -17,7 +15,6 @@ import l0path
 from l0path.errors import SeparationWarning
 from l0path.problem import verbs
 from l0path.problem.coupled.weibull import best_shape, weibull_of
-from l0path.problem.verbs import bound_of_rows, coupling_of_rows, derivatives_of_rows
 
 HIGH = l0path.solvers.LocalSearch(effort="high")
 
@@ -156,7 +153,10 @@ def test_derivatives_are_differences(seed):
             verbs.derivatives(loss, event, eta + side * np.eye(n)[i], w, one, np.empty(n))
         H[i] = (there[0] - there[1]) / (2 * h)
     values = [
-        (verbs.mean_loss(loss, event, eta + h * e, w) - verbs.mean_loss(loss, event, eta - h * e, w))
+        (
+            verbs.mean_loss(loss, event, eta + h * e, w)
+            - verbs.mean_loss(loss, event, eta - h * e, w)
+        )
         / (2 * h)
         for e in np.eye(n)
     ]
@@ -246,3 +246,255 @@ def test_every_form_of_the_response_is_the_same():
     paths.append(l0path.fit("Surv(months, died) ~ .", frame, loss="weibull", max_k=2))
     for other in paths[1:]:
         np.testing.assert_array_equal(other.coef(k=2), paths[0].coef(k=2))
+
+
+# -------------------- no optimum
+
+
+def test_a_group_without_events_separates_and_leaves_the_infimum():
+    X, time, event = drawn(1, p=4)
+    X[:, 2] = 0.0
+    X[np.flatnonzero(event == 0)[:6], 2] = 1.0
+    with pytest.warns(SeparationWarning, match="send the hazards of some rows to zero by x2"):
+        path = l0path.fit(X, np.column_stack([time, event]), loss="weibull", algorithm=HIGH)
+    rest = X[:, 2] == 0
+    for k, others in ((2, [[0], [1], [3]]), (3, [[0, 1], [0, 3], [1, 3]])):
+        best = [optimum(X[rest], time[rest], event[rest], S) * rest.mean() for S in others]
+        s = path._solutions[k]
+        assert s.status == "separated" and 2 in s.support
+        assert s.loss == pytest.approx(min(best), abs=1e-9)
+    assert path._solutions[1].status == "converged"
+    with pytest.raises(ValueError, match="has no maximum.*of x2 is infinite"):
+        path.model(k=2).refit()
+    assert path.score_table().loc[2:, "aic"].isna().all()
+
+
+def test_short_censored_times_separate_too():
+    X, time, event = drawn(7, n=80, p=3)
+    some = np.flatnonzero(event == 0)[:5]
+    for short in (1e-3, 1e-6, 1e-12):
+        X[:, 1], time[some] = 0.0, short
+        X[some, 1] = 1.0
+        with pytest.warns(SeparationWarning):
+            path = l0path.fit(X, np.column_stack([time, event]), loss="weibull", always_include=[1])
+        assert all(s.status == "separated" for s in path._solutions)
+
+
+@pytest.mark.parametrize("noise", [0.0, 1e-12, 1e-3])
+def test_a_shape_without_end_is_never_called_an_optimum(noise):
+    X, time, event = drawn(5, n=30, p=4)
+    rng = np.random.default_rng(0)
+    X = np.column_stack([np.log(time) * (1.0 + noise * rng.standard_normal(30)), X])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SeparationWarning)
+        path = l0path.fit(X, np.column_stack([time, event]), loss="weibull", max_k=3)
+    for s in path._solutions[1:]:
+        if noise <= 1e-12:
+            assert s.status == "separated" and "not_converged" in s.flags
+            assert s.optimality == "unverified" and np.isnan(s.lower_bound)
+        else:
+            assert s.status == "converged" and s.baseline.shape > 100
+            assert s.loss <= optimum(X, time, event, s.support) + 1e-9
+    if not noise:
+        assert "so that their shape has no end" in path.status
+        with pytest.raises(ValueError, match="the shape grows without end"):
+            path.model(k=1).refit()
+
+
+def test_few_events_for_many_columns_are_flagged():
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
+        X, event = rng.standard_normal((14, 4)), np.zeros(14)
+        event[rng.permutation(14)[:4]] = 1
+        y = np.column_stack([rng.exponential(size=14), event])
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SeparationWarning)
+            try:
+                path = l0path.fit(X, y, loss="weibull", max_k=4)
+            except ValueError as error:
+                assert "at the last time" in str(error)
+                continue
+        for s in path._solutions:
+            A, z, died = X[:, s.support], np.log(y[:, 0]), event > 0
+            # kappa z + b0 + x'b is 0 for events and at most 0 for others, in a direction that moves
+            # some row or kappa
+            M = np.column_stack([A, np.ones(14), z])
+            from scipy.optimize import linprog
+
+            low = [(-1e6, 1e6)] * (A.shape[1] + 1) + [(0, 1e6)]
+            found = linprog(
+                np.append(M[~died].sum(axis=0)[:-1], M[~died].sum(axis=0)[-1] - 1.0),
+                A_ub=M[~died], b_ub=np.zeros((~died).sum()), A_eq=M[died], b_eq=np.zeros(4),
+                bounds=low,
+            )  # fmt: skip
+            apart = found.fun < -1e-3
+            assert (s.status == "separated") == apart, (seed, s.k, found.fun)
+
+
+def test_a_ridge_keeps_what_separates():
+    X, time, event = drawn(5, n=30, p=4)
+    X = np.column_stack([np.log(time), X])
+    path = l0path.fit(
+        X, np.column_stack([time, event]), loss="weibull", max_k=3, lambda2=1e-2, certify=True
+    )
+    for s in path._solutions:
+        assert s.status == "converged"
+        assert s.objective == pytest.approx(
+            min(optimum(X, time, event, S, lambda2=1e-2) for S in combinations(range(5), s.k)),
+            rel=1e-7,
+        )
+        assert s.lower_bound <= s.objective + 1e-12
+
+
+# -------------------- what is refused
+
+
+def refused(match, y, X=None, **given):
+    X = np.random.default_rng(0).standard_normal((len(y), 3)) if X is None else X
+    with pytest.raises(ValueError, match=match):
+        l0path.fit(X, y, loss="weibull", **given)
+
+
+def test_bad_responses_are_refused_in_words():
+    _, time, event = drawn(0)
+    y = np.column_stack([time, event])
+    refused("no event", np.column_stack([time, 0 * event]))
+    refused("at the last time", np.column_stack([np.full(60, 2.0), event]))
+    refused(
+        "1 time of 0, the first at position 7",
+        np.column_stack([time * (np.arange(60) != 7), event]),
+    )
+    refused("negative time", np.column_stack([time - 1.0, event]))
+    refused("no finite numbers", np.column_stack([np.where(time > 1, np.inf, time), event]))
+    refused("events are 0 or 1", np.column_stack([time, 2 * event]))
+    refused("loss='weibull' needs times and events", time)
+    refused("times of entry", np.column_stack([0 * time, time, event]))
+    refused("strata= is for loss='cox'", y, strata=np.arange(60) % 2)
+    refused("always free", y, fit_intercept=False)
+    refused("class_weight", y, class_weight="balanced")
+    refused("pos_label", y, pos_label=1)
+    refused("no event", y, sample_weight=(event == 0).astype(float))
+    refused("takes losses that are sums over rows", y, algorithm="cd", lambda0="grid")
+    with pytest.raises(ValueError, match="always free"):
+        frame = pd.DataFrame({"a": time + event, "t": time, "d": event})
+        l0path.fit("Surv(t, d) ~ a - 1", frame, loss="weibull")
+
+
+def test_new_rows_are_checked_as_those_of_the_fit():
+    X, time, event = drawn(0)
+    path = l0path.fit(X, np.column_stack([time, event]), loss="weibull", max_k=2)
+    model = path.model(k=2)
+    with pytest.raises(ValueError, match="time of 0"):
+        model.score(X[:2], np.array([[0.0, 1.0], [1.0, 1.0]]))
+    with pytest.raises(ValueError, match="no strata"):
+        model.survival(X[:2], strata=[0, 1])
+    one = model.score(X[:1], np.column_stack([time, event])[:1])
+    assert np.isfinite(one["deviance"]) or event[0] == 0
+
+
+# -------------------- results
+
+
+def test_survival_curves_are_the_formula():
+    X, time, event = drawn(6)
+    model = l0path.fit(X, np.column_stack([time, event]), loss="weibull").model(k=3)
+    at = np.array([0.0, 0.3, 1.0, 50.0])
+    eta = model.intercept + X[:, model.support] @ model._solution.beta
+    hazard = np.exp(eta)[:, None] * at**model.shape
+    np.testing.assert_allclose(model.survival(X, times=at), np.exp(-hazard), atol=1e-14)
+    np.testing.assert_allclose(
+        model.survival(X, times=at, type="cumulative_hazard"), hazard, rtol=1e-12
+    )
+    assert model.survival(X[:2]).columns.tolist() == np.unique(time[event > 0]).tolist()
+    np.testing.assert_allclose(model.path.predict(X, k=3), eta, rtol=1e-12)
+
+
+def test_files_and_pickles_keep_intercepts_and_shapes(tmp_path):
+    import pickle
+
+    X, time, event = drawn(6)
+    path = l0path.fit(X, np.column_stack([time, event]), loss="weibull", lambda2=0.01, max_k=3)
+    path.save(tmp_path / "a.npz")
+    path.save(tmp_path / "b.npz", data=True)
+    expected = path.model(k=2).survival(X[:3])
+    for other in (
+        l0path.load(tmp_path / "a.npz"),
+        l0path.load(tmp_path / "b.npz"),
+        pickle.loads(pickle.dumps(path)),
+    ):
+        assert other.coef(k=2).equals(path.coef(k=2))
+        assert other.model(k=2).shape == path.model(k=2).shape
+        assert other.model(k=2).survival(X[:3]).equals(expected)
+    with_data = l0path.load(tmp_path / "b.npz")
+    assert with_data.model(k=2).refit().params.equals(path.model(k=2).refit().params)
+    assert l0path.load(tmp_path / "a.npz").model(k=2).refit(X, np.column_stack([time, event]))
+
+
+def test_scores_of_a_model_and_of_folds():
+    X, time, event = drawn(8, n=120)
+    y = np.column_stack([time, event])
+    path = l0path.fit(X, y, loss="weibull", max_k=3)
+    scores = path.model(k=2).score(X, y)
+    assert -0.5 * 120 * scores["deviance"] == pytest.approx(path.score_table()["loglik"][2])
+    cox = l0path.fit(X, y, loss="cox", max_k=3).model(k=2)
+    assert scores["concordance"] == pytest.approx(cox.score(X, y)["concordance"], abs=0.01)
+    cv = l0path.cv_fit(X, y, loss="weibull", max_k=3, cv=4, lambda2=0, random_state=1)
+    fold = 0
+    for train, test in cv.splits[:1] if hasattr(cv, "splits") else []:
+        one = l0path.fit(X[train], y[train], loss="weibull", max_k=3).model(k=2)
+        assert cv.folds.loc[2].iloc[fold] == pytest.approx(one.score(X[test], y[test])["deviance"])
+    metrics = cv.metrics()
+    assert {"deviance", "concordance", "concordance_uno", "integrated_brier"} <= {*metrics.columns}
+    assert (metrics["concordance"][1:] > 0.6).all()
+    chosen = l0path.cv_fit(X, y, loss="weibull", max_k=3, cv=4, random_state=1)
+    assert chosen.model().shape > 0 and chosen.model()._solution.intercept < 10
+    nested = l0path.nested_cv(
+        X, y, loss="weibull", max_k=2, outer=2, cv=2, lambda2=0, random_state=1
+    )
+    assert np.isfinite(nested.mean)
+
+
+def test_mixtures_have_the_best_intercept_and_shape():
+    X, time, event = drawn(9, n=80)
+    y = np.column_stack([time, event])
+    cv = l0path.cv_fit(X, y, loss="weibull", max_k=2, cv=3, lambda2=[0.05], relax=[0.5],
+                       random_state=0)  # fmt: skip
+    s = next(s for s in cv._path._solutions if s.relax == 0.5 and s.k == 2)
+    eta, w = X[:, s.support] @ s.beta, np.full(80, 1 / 80)
+    value, (level, log_shape) = best_value(eta, time, event, w)
+    assert (s.intercept, s.baseline.shape) == pytest.approx((level, np.exp(log_shape)), rel=1e-5)
+
+
+def test_estimators_take_the_loss():
+    X, time, event = drawn(10, n=80)
+    y = np.zeros(80, dtype=[("event", bool), ("time", float)])
+    y["event"], y["time"] = event > 0, time
+    one = l0path.L0Survival(k=2, loss="weibull").fit(X, y)
+    path = l0path.fit(X, y, loss="weibull", max_k=2)
+    np.testing.assert_allclose(one.coef_[path.support(k=2)], path.coef(k=2)[1:], rtol=1e-6)
+    np.testing.assert_allclose(one.predict(X), path.predict(X, k=2), rtol=1e-5)
+    curve = one.predict_survival_function(X[:1])[0](1.0)
+    assert curve <= 1.0 and one.score(X, y) > 0.6
+    assert l0path.L0SurvivalCV(max_k=2, cv=3, loss="weibull").fit(X, y).k_ <= 2
+
+
+def test_splits_of_rows_test_the_features():
+    X, time, event = drawn(11, n=160)
+    y = np.column_stack([time, event])
+    for given in ({}, {"sample_weight": np.linspace(0.5, 1.5, 160)}):
+        found = l0path.split_inference(
+            X, y, loss="weibull", max_k=2, n_splits=5, random_state=1, **given
+        )
+        assert (found.p_value.iloc[:2] < 0.05).all()
+
+
+def test_a_large_shape_is_found_and_not_flagged():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((200, 4))
+    time = np.exp(3.0 * X[:, 0] + rng.gumbel(size=200) * -1e-3)
+    y = np.column_stack([time, rng.random(200) < 0.8])
+    path = l0path.fit(X, y, loss="weibull", max_k=2)
+    assert path.model(k=1).features == ["x0"] and path._solutions[1].status == "converged"
+    assert path.model(k=1).shape == pytest.approx(1e3, rel=0.3)
+    beta = path.coef(k=1)["x0"]
+    assert -beta / path.model(k=1).shape == pytest.approx(3.0, rel=1e-3)

@@ -12,7 +12,7 @@ from ...errors import refuse_masked
 from ..problem import copies_of
 from .event_times import cox_of
 from .ordered_classes import refuse_what_ordinal_lacks
-from .weibull import Weibull, weibull_of
+from .weibull import refuse_endless, weibull_of
 
 TIES = ("efron", "breslow")
 # names of columns by which they are told apart, whatever their order
@@ -253,8 +253,7 @@ def _loss(y, n, weights, counts, stratum, ties):
 
 
 def _weibull(y, n, weights, new=False):
-    """(events (n,), the `Weibull` loss) of a response; new: whether its rows are only to be scored.
-    """
+    """(events (n,), the `Weibull` loss) of a response; new: whether its rows are only to be scored."""
     rows = rows_of(y, n, "weibull")
     if rows.start.size:
         raise ValueError(
@@ -268,11 +267,10 @@ def _weibull(y, n, weights, new=False):
             f"{bad[0]}, and a Weibull likelihood needs times above 0: leave out rows that were not "
             "observed at all; of an event within the first unit of time pass a part of that unit"
         )
-    if new:
-        return rows.event, Weibull(0.0, np.inf, rows.stop, np.log(rows.stop))
-    seen = weights > 0
-    weibull_of(rows.stop[seen], rows.event[seen])
-    return rows.event, weibull_of(rows.stop, rows.event)
+    loss, seen = weibull_of(rows.stop, rows.event), weights > 0
+    if not new:
+        refuse_endless(loss.restricted(rows.event, seen), rows.event[seen])
+    return rows.event, loss
 
 
 def served(a):

@@ -90,17 +90,22 @@ class Weibull(NamedTuple):
     stratum = property(lambda self: np.zeros(self.stop.size, np.int64))
 
     def restricted(self, event, rows):
-        """The loss of some rows (mask or indices), all of them of positive weight. event (n,): of
-        all rows.
-        """
-        return weibull_of(self.stop[rows], event[rows])
+        """The loss of some rows (mask or indices)."""
+        return self._replace(stop=self.stop[rows], log_time=self.log_time[rows])
 
 
 def weibull_of(stop, event):
-    """The `Weibull` loss of times (n,) > 0; event (n,): 1 where one happened then. Of rows of
-    positive weight.
-    """
-    died = event > 0
+    """The `Weibull` loss of times (n,) > 0; event (n,): 1 where one happened then."""
+    log_time = np.log(stop)
+    center = float(log_time[event > 0].mean()) if event.any() else 0.0
+    z = np.ascontiguousarray(log_time - center, dtype=np.float64)
+    most = MOST_SPREAD / max(float(np.ptp(z)), np.finfo(float).tiny * MOST_SPREAD)
+    return Weibull(center, most, np.ascontiguousarray(stop, dtype=np.float64), z)
+
+
+def refuse_endless(loss, event):
+    """Raise ValueError where rows, all of positive weight, have no best shape."""
+    died, stop = event > 0, loss.stop
     if not died.any():
         raise ValueError(
             "there is no event in the rows of this fit, and a Weibull model needs two of different "
@@ -111,12 +116,6 @@ def weibull_of(stop, event):
             f"all events in the rows of this fit are at the last time, {stop.max():g}, so that the "
             "shape of a Weibull model is infinite; use loss='cox', or rows with events before"
         )
-    log_time = np.log(stop)
-    center = float(log_time[died].mean())
-    z = np.ascontiguousarray(log_time - center, dtype=np.float64)
-    return Weibull(
-        center, MOST_SPREAD / float(np.ptp(z)), np.ascontiguousarray(stop, dtype=np.float64), z
-    )
 
 
 @state_size.register(Weibull)

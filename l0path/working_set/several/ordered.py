@@ -112,7 +112,7 @@ def _fill(rows, thresholds, table):
 
 @njit
 def clear_optimum(y, at):
-    """`recession.ordered_optimum` where it can be told by the Hessian in the coefficients: a term
+    """`recession.certain_optimum` where it can be told by the Hessian in the coefficients: a term
     of curvature h has a'H^-1 a <= 1 / h, and the least eigenvalue of H is at least
     1 / trace(H^-1).
 
