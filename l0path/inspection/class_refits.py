@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from ..core.warnings import again, recorded
-from .separated_refits import limit_of_refit, separated
+from .separated_refits import far_out, limit_of_refit, separated
 
 COVARIANCE = ("cov_type", "cov_kwds", "use_t")  # what the first of two fits does not need
 
@@ -94,15 +94,17 @@ def fit_classes(path, s, table, how):
         except np.linalg.LinAlgError:
             results = None
     overflows = any(issubclass(w.category, RuntimeWarning) for w in caught)
-    if results is None or overflows or not results.mle_retvals["converged"]:
-        A = table.exog.to_numpy()[:, int(path._meta.intercept) :]
+    reached = results is not None and not overflows and results.mle_retvals["converged"]
+    weights, limit = np.ones(codes.size) if table.weights is None else table.weights, None
+    if not reached or far_out(path._loss_record(), model.exog @ results._results.params, weights):
         limit = limit_of_refit(
             path._loss_record(),
             np.eye(len(path.classes))[codes],
-            A,
+            table.exog.to_numpy()[:, int(path._meta.intercept) :],
             [path._meta.names[j] for j in s.support],
             intercept=path._meta.intercept,
         )
+    if not reached or limit is not None:
         raise NoOptimumError(
             "the refit, which has no penalty, did not converge: "
             + (
