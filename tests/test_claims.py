@@ -110,8 +110,8 @@ TAKES_SECONDS = [46514, 75437, 82505, 84622, 90062, 92907]
 # Newton steps that end far out, where terms have slopes and no curvature, programs on which HiGHS
 # halts, a far row along which Newton steps converge linearly, or which nearly keeps a direction
 # from being found, losses of ordered classes of which bounds or weights leave next to nothing, or
-# rows of next to no weight at the kink of quantiles, or which separate classes; Hessians of close
-# copies
+# rows of next to no weight at the kink of quantiles, or all that a column varies in, or which
+# separate classes; Hessians of close copies
 @pytest.mark.parametrize(
     "seed",
     [
@@ -209,6 +209,7 @@ TAKES_SECONDS = [46514, 75437, 82505, 84622, 90062, 92907]
         91913,
         93899,
         94033,
+        200663,
         202037,
         202377,
     ],

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 import scipy
 from separated_infima import every_infimum
-from separated_samples import KINDS, sample
+from separated_samples import KINDS, indicated, sample
 
 import l0path
 from l0path.errors import SeparationWarning
@@ -359,24 +359,6 @@ def test_no_claim_where_rounding_hides_what_an_empty_row_far_out_leaves():
     reached = row.objective <= others.objective * 39 / 40 * (1 + 1e-8)
     assert reached or "not_converged" in row.details["flags"]
     assert reached or row.details["optimality"] == "unverified"
-
-
-def indicated(kind, n=40):
-    """(X, y): column 2 indicates the first row, whose y is at an end, so that it separates it."""
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(n, 3))
-    X[:, 2] = np.arange(n) == 0
-    eta = 0.5 * X[:, 0]
-    if kind in ("logistic", "multinomial", "ordinal"):
-        y = np.digitize(eta + rng.logistic(size=n), [0.0] if kind == "logistic" else [-0.7, 0.7])
-    elif kind == "cox":
-        y = np.column_stack([rng.exponential(np.exp(-eta)), np.ones(n)])
-    elif kind == "binomial":
-        y = rng.binomial(5, 1 / (1 + np.exp(-eta))) / 5
-    else:
-        y = rng.poisson(np.exp(eta)).astype(float)
-    y[0] = (y[0, 0], 0.0) if kind == "cox" else 0
-    return X, y
 
 
 @pytest.mark.parametrize("weight", [1e-4, 1e-8, 1e-12])

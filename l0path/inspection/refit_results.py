@@ -305,8 +305,8 @@ def refit_each(path, s, rows, how, refit_rows):
 
 
 def describe_survival(results, path, s, rows, loss=None):
-    """Add the label to results of PHReg, OrderedModel or WeibullRegression; their summary ends with it. loss: that of
-    the rows, where it holds their times.
+    """Add the label to results of PHReg, OrderedModel or WeibullRegression; their summary ends with
+    it. loss: that of the rows, where it holds their times.
     """
     inner: Any = getattr(results, "_results", results)
     inner.selection = label(s, path, rows, getattr(inner, "infinite", ()))

@@ -55,8 +55,8 @@ REPEAT = 1 << 27  # entries (1 GB) up to which rows that stand for several are r
 
 def refit_survival(path, s, given, covariance, how):
     """PHReg of statsmodels, or `SurvivalResults` for weights and robust covariances, which it has
-    not, or a `WeibullRegression`; given: X, y, {argument by row}, whether all complete rows are taken; covariance: cov_type,
-    cov_kwds, scale; how: for its `fit`.
+    not, or those of a `WeibullRegression`; given: X, y, {argument by row}, whether all complete
+    rows are taken; covariance: cov_type, cov_kwds, scale; how: for its `fit`.
     """
     cov_type, cov_kwds, scale = covariance
     if scale is not None:
@@ -73,7 +73,8 @@ def refit_survival(path, s, given, covariance, how):
     if odd:
         raise ValueError(
             f"cov_kwds has {odd[0]!r}, which cov_type={cov_type!r} of loss={path._meta.loss!r} "
-            "does not take; leave it out, or pass cov_type='cluster' with cov_kwds={'groups': labels}"
+            "does not take; leave it out, or pass cov_type='cluster' with "
+            "cov_kwds={'groups': labels}"
         )
     if not s.support.size and path._meta.traits.partial:
         raise ValueError("the model has no features, so there is nothing to refit; choose k >= 1")

@@ -106,7 +106,8 @@ def plot_survival(model, X, y, *, groups, risk, ax, **beside):
     path = model.path
     if path._meta.traits.response != "survival":
         raise ValueError(
-            f"survival curves are those of loss='cox' and 'weibull'; this path has {path._meta.loss!r}"
+            "survival curves are those of loss='cox' and 'weibull'; this path has "
+            f"{path._meta.loss!r}"
         )
     if X is not None and y is None and risk is None and not _has_times(path, X):
         return _predicted(model, X, ax, beside)

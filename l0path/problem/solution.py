@@ -53,8 +53,8 @@ class Solution(NamedTuple):
     # numbers of the chosen groups, ascending, forced features included; None without groups
     groups: Any = None
     thresholds: Any = None  # (K - 1,) between K ordered classes
-    # its `coupled.hazard.Baseline`, on paths that were stored; with the shape of a Weibull model its
-    # `ParametricHazard`
+    # its `coupled.hazard.Baseline`, on paths that were stored; of a Weibull model its
+    # `ParametricHazard`, with the shape
     baseline: Any = None
     # the share g of the shrunken model, where 1 - g of the coefficients are those of the fit
     # without shrinkage on the same support
@@ -203,7 +203,7 @@ def mixed(problem, data, weights, shrunken, plain, *, shares, measured=True):
 
     Each has the coefficients, and the intercept, g times those of the former plus 1 - g times those
     of the latter. Its loss and objective are those of its own coefficients; it is no optimum, so
-    nothing is claimed of it. Thresholds between ordered classes, and the intercept and the shape of a
+    nothing is claimed of it. Thresholds between ordered classes, and the intercept and shape of a
     Weibull model, are the best ones for its predictor, as those of every model are.
 
     Parameters

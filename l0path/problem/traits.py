@@ -121,9 +121,7 @@ class LossTraits(NamedTuple):
 
     @property
     def partial(self):
-        """Whether it is a partial likelihood, whose terms are events, and depend on the rows at risk
-        then.
-        """
+        """Whether it is a partial likelihood, whose terms are events, of the rows at risk then."""
         return self.recession == MONOTONE
 
     @property

@@ -77,7 +77,7 @@ class Rows(NamedTuple):
 
 class Left(NamedTuple):
     """What is left of a loss on columns that separate, for all m parameters in the user's units:
-    coefficients, column by column, then intercepts or thresholds; of a Weibull model b0 and the shape.
+    coefficients, column by column, then intercepts or thresholds, or b0 and the shape.
 
     Attributes
     ----------

@@ -72,6 +72,7 @@ NO_PROMISE = 1e-11  # of the level: after a step that promised no more, a fit ha
 NO_PROMISE_STALE = 1e-15  # the same, with a Hessian from the step before
 NO_PROMISE_LEFT = 1e-14  # the same, where steps no longer gain
 FLAT = 1e-4  # of the scale of slopes: a violation beyond it is no optimum, whatever is promised
+ROUNDED = 1e-13  # of the scale of slopes: a violation below it is what rounding has left
 NO_VIOLATION = 1e-11  # of the scale of slopes, where steps no longer gain
 LITTLE_VIOLATION = 1e-7  # of the scale of slopes, where no step lowers F: a fit has converged
 NEAR_BY = 10.0  # |eta - offset|; farther out a fit may be on its way to separation
@@ -352,9 +353,14 @@ def refit(rows, S, shrunk, box, x, stopping, eta):
             break
         gain = F - value
         F = value
+        idle, here_by = gain <= rounding(n) * level, capped == 0 or far <= near_by
+        # where F hardly depends on b (weights that are far apart) the slopes have to be small, too
+        flat = worst <= FLAT * scale and (idle or promised <= NO_PROMISE * max(about, level))
+        if flat and here_by:
+            flat = _flat_by_column(rows, S, model, work.slopes, ROUNDED * scale)
         copy(model.new, x)
         # farther out it may be on its way to separation
-        quiet = stopping.smooth and damping == 0.0 and (capped == 0 or far <= near_by)
+        quiet = stopping.smooth and damping == 0.0 and here_by
         # so close that the Hessian stays as it is
         stale, near = near, quiet and promised <= min(NEAR * about, ARRIVING * before)
         before = promised
@@ -371,16 +377,14 @@ def refit(rows, S, shrunk, box, x, stopping, eta):
             if far <= ETA_CAP:
                 copy(x, held)
         # after an undamped step that promised next to nothing a smooth loss is far closer still:
-        # quadratically, and with a Hessian from one step before nearly so; where F hardly depends
-        # on b (weights that are far apart) the slopes have to be small, too
+        # quadratically, and with a Hessian from one step before nearly so
         promised_little = NO_PROMISE_STALE if stale else NO_PROMISE
-        flat = worst <= FLAT * scale
         converged = quiet and flat and promised <= promised_little * about
         # what rounding of predictors may leave
         close |= quiet and promised <= promised_little * level
         little = worst <= NO_VIOLATION * scale
-        little |= flat and promised <= NO_PROMISE_LEFT * level and not damped
-        if converged or (gain <= rounding(n) * level and little):
+        little |= promised <= NO_PROMISE_LEFT * level and not damped
+        if converged or (idle and flat and little):
             status = CONVERGED
             break
     if capped > 0 and status != SEPARATED and far + stopping.nearer > FAR_OUT[capped]:
@@ -432,6 +436,32 @@ def _largest_violation(model):
         t = violation(-model.grad[a], x[a], model.l1[a], model.lower[a], model.upper[a])
         worst = max(worst, t)
     return worst
+
+
+@njit
+def _flat_by_column(rows, S, model, slopes, left):
+    """Whether every violation at x is at most FLAT of what its entry of the gradient is summed
+    from, or what rounding has left. A column may have next to no part in F (where it varies in rows
+    of next to no weight alone) and an optimum that is known as well as any other.
+    """
+    x, k, n = model.x, S.size, rows.y.size
+    K = k + 1 if rows.intercept else k
+    for at in range(x.size):
+        s, a = at // K, at % K
+        t = violation(-model.grad[at], x[at], model.l1[at], model.lower[at], model.upper[at])
+        if t <= left:
+            continue
+        size, D = model.l1[at] + 2.0 * model.ridge[at] * abs(x[at]), part(slopes, s * n, s * n + n)
+        if a < k:
+            z = rows.Z[S[a]]
+            for i in range(n):
+                size += abs(D[i] * z[i])
+        else:
+            for i in range(n):
+                size += abs(D[i])
+        if t > FLAT * size:
+            return False
+    return True
 
 
 @njit

@@ -1,22 +1,22 @@
 """The Weibull likelihood of survival times with a free shape: a loss that is no sum over rows.
 
-With times T_i, events d_i, a hazard exp(b0 + eta) kappa T^(kappa - 1) and a_i = kappa log T_i + b0 +
-eta_i, the loss is minus the mean log-likelihood of the times T, at the best constant and shape:
+With times T_i, events d_i, a hazard exp(b0 + eta) kappa T^(kappa - 1) and a_i = kappa log T_i + b0
++ eta_i, the loss is minus the mean log-likelihood of the times T, at the best constant and shape:
 
-    loss = min over b0, kappa > 0 of  sum_i w_i (exp(a_i) - d_i (a_i + log kappa - log T_i)).     (W)
+    loss = min over b0, kappa > 0 of  sum_i w_i (exp(a_i) - d_i (a_i + log kappa - log T_i)).    (W)
 
-It is convex in (eta, b0, kappa), so that what is left is convex in eta. With v_i = w_i exp(a_i), D =
-sum_i w_i d_i and the v-mean c of z = log T, its slopes are v_i - w_i d_i and its curvature is
+It is convex in (eta, b0, kappa), so that what is left is convex in eta. With v_i = w_i exp(a_i),
+D = sum_i w_i d_i and the v-mean c of z = log T, its slopes are v_i - w_i d_i and its curvature is
 
-    B = diag(v) - P'P,   P = [v / sqrt(D); v (z - c) / sqrt(h)],   h = sum_i v_i (z_i - c)^2 + D /
-    kappa^2.
+    B = diag(v) - P'P,  P = [v / sqrt(D); v (z - c) / sqrt(h)],  h = sum_i v_i (z_i - c)^2 +
+    D / kappa^2.
 
-b0 has the closed form exp(b0) = D / sum_i w_i exp(kappa z_i + eta_i); the slope in kappa over D, m -
-m_d - 1 / kappa with the mean m of z by w exp(kappa z + eta) and that of events m_d, rises in kappa. A
-number added to every eta is taken off b0, and one added to every z (another unit of time) adds it to
-the loss of every event, so z is centered. Where columns give the log times of all events without
-error, and those of censored rows are no larger, kappa goes to infinity and the loss has no lower
-bound: kappa ends at `most` then, which `recession` flags.
+b0 has the closed form exp(b0) = D / sum_i w_i exp(kappa z_i + eta_i). The slope in kappa over D,
+m - m_d - 1 / kappa with the mean m of z by w exp(kappa z + eta) and that of events m_d, rises in
+kappa. A number added to every eta is taken off b0, and one added to every z (another unit of time)
+adds it to the loss of every event, so z is centered. Where columns give the log times of all events
+without error, and those of censored rows are no larger, kappa goes to infinity and the loss has no
+lower bound: kappa ends at `most` then, which `recession` flags.
 
 Source: Kalbfleisch & Prentice, The Statistical Analysis of Failure Time Data (2002), section 3.
 """
