@@ -7,7 +7,7 @@ import pytest
 import l0path
 
 N, TRUE = 120, ["a", "b"]
-FAMILIES = ("gamma", "negative_binomial", "tweedie", "quantile", "binomial", "cox")
+FAMILIES = ("gamma", "negative_binomial", "tweedie", "quantile", "binomial", "cox", "weibull")
 
 
 def table():

@@ -253,7 +253,7 @@ def _loss(y, n, weights, counts, stratum, ties):
 
 
 def _weibull(y, n, weights, new=False):
-    """(events (n,), the `Weibull` loss) of a response; new: whether its rows are only to be scored."""
+    """(events (n,), the `Weibull` loss) of a response; new: whether its rows are to be scored."""
     rows = rows_of(y, n, "weibull")
     if rows.start.size:
         raise ValueError(
