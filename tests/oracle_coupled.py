@@ -168,6 +168,38 @@ def survival_loss(times, efron):
     return Survival(v, risk * w, w * times.event, np.vstack(ahead))
 
 
+class Lifetimes(NamedTuple):
+    """sum_i w_i (exp(a_i) - d_i (a_i + log kappa - log t_i)) of Weibull times t: d (n,), 0 or 1,
+    log_time, w (n,); e = (a, kappa).
+    """
+
+    d: np.ndarray
+    log_time: np.ndarray
+    w: np.ndarray
+
+    def value(self, e):
+        a, kappa = e[:-1], e[-1]
+        if not kappa > 0:
+            return np.inf
+        with np.errstate(over="ignore"):
+            return float(self.w @ (np.exp(a) - self.d * (a + np.log(kappa) - self.log_time)))
+
+    def slope(self, e):
+        return np.append(self.w * (np.exp(e[:-1]) - self.d), -(self.w @ self.d) / e[-1])
+
+    def size(self, e):
+        return np.append(self.w * (np.exp(e[:-1]) + self.d), self.w @ self.d / e[-1])
+
+    def root(self, e):
+        return np.diag(np.sqrt(np.append(self.w * np.exp(e[:-1]), self.w @ self.d / e[-1] ** 2)))
+
+    @property
+    def ahead(self):
+        unit = np.eye(self.d.size + 1)
+        unit[:-1] *= -1.0
+        return np.vstack([unit, -unit[:-1][self.d > 0]])
+
+
 class Composite(NamedTuple):
     """minimize over t:  loss(o + D t) + sum_j (l1_j |t_j| + l2_j t_j^2),  low <= t <= high."""
 

@@ -64,6 +64,21 @@ def test_no_claim_about_responses_that_couple_is_false():
     assert not lines, "\n".join(lines)
 
 
+def test_no_claim_about_weibull_models_is_false():
+    # 27: weights a billion times apart; 162: models whose shape has no end beside others
+    lines, _ = false_claims([*range(BLOCK // 2), 27, 162], "weibull")
+    assert not lines, "\n".join(lines)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("first", range(0, 1000, 100))
+def test_no_claim_about_weibull_models_is_false_in_many_problems(first):
+    lines, checked = false_claims(range(first, first + 100), "weibull")
+    assert not lines, "\n".join(lines)
+    for kind in ("global", "refit_swap_m", "bound", "proven", "n_best", "near", "separated"):
+        assert checked[kind] > 5, checked
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("first", range(FIRST_OF_COUPLED, FIRST_OF_COUPLED + 1000, 100))
 def test_no_claim_about_responses_that_couple_is_false_in_many_problems(first):

@@ -126,7 +126,9 @@ def why_no_optimum(loss, solution):
     monotone = loss.traits.recession == MONOTONE
     if solution.status == FitStatus.SEPARATED:
         how = "the likelihood is monotone in the features"
-        how = how if monotone else "the features separate the classes"
+        if not monotone:
+            sent = SENT.get(loss.traits.recession)
+            how = f"the features send {sent}" if sent else "the features separate the classes"
         return f"{how}, so the model has no finite optimum; {remedy}"
     return ""
 

@@ -475,7 +475,7 @@ def _shapes_left(p, face):
 
     def rows(x):
         u, kappa = at + A @ x, shape @ x
-        if not kappa > 0.0:
+        if not kappa > 0.0 or u.min(initial=0.0) < -FARTHEST:
             return np.inf, np.zeros(x.size), np.eye(x.size)
         v = w * np.exp(-u)
         F = float((v + w * event * u).sum() - events * np.log(kappa) + times)

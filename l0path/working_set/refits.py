@@ -110,9 +110,10 @@ class NewtonRefits:
         if starts:
             b, level, value, flags = self._on_rows(at, lambda1, lambda2, (lower, upper), starts)
         found = self.fit_of(support, b, level, value, flags)
-        if self.runs_off(capped, found, eta) and self._falls(support, value, (b, level), eta):
+        off = self.runs_off(capped, found, eta)
+        if off and capped and self._falls(support, value, (b, level), eta):
             return self.limits[support.tobytes()]
-        if free and support.tobytes() in self.untold:
+        if (free and support.tobytes() in self.untold) or self.ended(eta):
             return found._replace(flags=(FitStatus.NOT_CONVERGED,))
         return found
 
@@ -185,6 +186,12 @@ class NewtonRefits:
     def runs_off(self, capped, fit, eta):
         """Whether a fit may be far along a direction of recession that the curvatures did not
         show.
+        """
+        return False
+
+    def ended(self, eta):
+        """Whether a number of the loss that is free has come to an end of its range, so that the
+        fit with predictors eta is no optimum.
         """
         return False
 

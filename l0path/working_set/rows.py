@@ -7,11 +7,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..problem.coupled.weibull import best_shape
 from ..problem.losses import Squared, smoothness
 from ..problem.problem import Fit
 from ..problem.recession import certain_optimum
 from ..problem.responses import pseudo_response
-from ..problem.traits import FAR_OUT, NO_RECESSION, ORDERED
+from ..problem.traits import FAR_OUT, NO_RECESSION, ORDERED, OUTLASTS
 from ..problem.verbs import multiplies, sizes_of_curvatures
 from . import newton
 from .columns import Quadratic, WorkingColumns
@@ -154,6 +155,8 @@ class RowModel(NewtonRefits, WorkingColumns):
         differences under a coupled loss, did not show.
         """
         p = self.problem
+        if self.ended(eta):
+            return True
         if capped < ORDERED:
             return False
         enough = FAR_OUT[NO_RECESSION if capped == ORDERED else capped]
@@ -162,6 +165,10 @@ class RowModel(NewtonRefits, WorkingColumns):
         if capped == ORDERED and clear_optimum(p.y, self.weighted(fit, 0.0)):
             return False
         return not certain_optimum(p, self.Z[self.where[fit.support]], eta)
+
+    def ended(self, eta):
+        p = self.problem
+        return self.recession == OUTLASTS and best_shape(p.loss, p.y, eta, p.weights).ended
 
     def derivatives(self, fit):
         """The Derivatives of a fit."""

@@ -20,10 +20,10 @@ from .instances import (
 from .weights import OFTEN, SELDOM, repeated, weighted
 
 
-def coupled(seed):
-    """The problem of a seed."""
+def coupled(seed, loss=None):
+    """The problem of a seed, of a loss or of one after another."""
     rng = np.random.default_rng([16, seed])
-    loss = COUPLED[seed % 4]
+    loss = loss or COUPLED[seed % 4]
     name = list(KINDS)[rng.integers(len(KINDS))]
     p, n = int(rng.integers(2, 6)), int(rng.integers(8, 36))
     n = int(rng.integers(5, p + 6)) if name == "wide" else n
@@ -124,11 +124,25 @@ def _survival(rng, Z, record, options, stratum):
     return np.column_stack([*start, times.stop, times.event])
 
 
+def _lifetimes(rng, Z, record, options, stratum):
+    """Times of a Weibull model, some tied or nearly without noise, with two event times."""
+    eta = Z @ (rng.normal(size=Z.shape[1]) * (rng.random(Z.shape[1]) < 0.6))
+    scale, shape = rng.choice([0.3, 1.0, 3.0]), rng.choice([0.5, 1.0, 2.0, 20.0])
+    times = survival.draw(rng, len(Z), eta=np.clip(eta * scale, -20, 20), tied=rng.random() < 0.3)
+    event = times.event.copy()
+    event[np.argsort(times.stop)[:2]] = 1.0
+    stop = times.stop ** (1.0 / shape) * 10.0 ** rng.integers(-3, 4)
+    stop[np.argmax(stop)] *= 1.5  # not all events are at the last time
+    record["y"] = times._replace(stop=stop, event=event)
+    return np.column_stack([stop, event])
+
+
 RESPONSES = {
     "several": _several,
     "multinomial": _classes,
     "ordinal": _ordered,
     "cox": _survival,
+    "weibull": _lifetimes,
 }
 
 

@@ -7,19 +7,20 @@ from functools import cache
 import numpy as np
 import oracles
 import survival
-from oracle_coupled import END, Classes, Composite, Ordered, Responses, survival_loss
+from oracle_coupled import END, Classes, Composite, Lifetimes, Ordered, Responses, survival_loss
 from oracle_minimizer import minimize
 
 from .optima import EPS, Optima
 
 COUPLED = ("several", "multinomial", "ordinal", "cox")
+CENTERED = ("cox", "ordinal", "weibull")  # whatever the intercept
 
 
 class CoupledOptima(Optima):
     """`Optima` of  loss + l1 ||b||_1 + l2 ||b||^2  over the box. A column has a coefficient, or for
     several responses or classes `r` of them. `record` holds X (n, p), the loss, codes or Y (n, r)
     or times, v (r,), efron and `classes`. t (q,): the coefficients of column 0, 1, ..., then the
-    intercepts or thresholds.
+    intercepts or thresholds, or the intercept and the shape of a Weibull model.
     """
 
     def __init__(self, record, lambda1, lambda2):
@@ -33,7 +34,7 @@ class CoupledOptima(Optima):
             X,
             weights=w,
             standardize=record["standardize"],
-            intercept=record["intercept"] or self.loss in ("cox", "ordinal"),
+            intercept=record["intercept"] or self.loss in CENTERED,
         )
         Z, self.w, self.X = (X - self.center)[rows], (w / w.sum())[rows], X[rows]
         length = np.sqrt(self.w @ Z**2)
@@ -66,6 +67,9 @@ class CoupledOptima(Optima):
         self.start = np.zeros(A.shape[1])
         if self.loss == "ordinal":
             self.start[-pad:] = np.arange(pad) - (pad - 1) / 2
+        if self.loss == "weibull":
+            d, total = self.of_rows.d @ self.w, np.exp(self.of_rows.log_time + self.o[:-1]) @ self.w
+            self.start[-2:] = np.log(d / total), 1.0
         self.scaled = s
 
     def _set_loss(self, rows, w):
@@ -83,6 +87,9 @@ class CoupledOptima(Optima):
             top, self.codes = d["classes"] - 1, y[rows]
             u, low = np.where(self.codes == top, END, -o), np.where(self.codes == 0, -END, -o)
             self.of_rows, self.o = Ordered(self.w), np.concatenate([u, low])
+        elif self.loss == "weibull":
+            self.of_rows = Lifetimes(y.event[rows], np.log(y.stop[rows]), self.w)
+            self.o = np.append(o, 0.0)
         else:
             times = survival.Times(*(part[rows] for part in y[:3]), w[rows], y[4][rows])
             self.of_rows = survival_loss(times, d["efron"])
@@ -98,6 +105,9 @@ class CoupledOptima(Optima):
             return np.kron(A, np.eye(self.r))
         if self.loss == "cox":
             return Z
+        if self.loss == "weibull":
+            A = np.column_stack([Z, np.ones(n), self.of_rows.log_time])
+            return np.vstack([A, np.eye(A.shape[1])[-1]])
         K = self.record["classes"]
         at, inner = np.eye(K + 1)[:, 1:-1], np.ones((n, 1))
         u = np.hstack([-Z, at[self.codes + 1]]) * np.where(self.codes == K - 1, 0, inner.T).T
@@ -170,6 +180,7 @@ class CoupledOptima(Optima):
         beta = np.asarray(beta, float).reshape(self.p, self.r)
         shift, first = self.center @ beta, np.asarray(self._first(intercept), float)
         shift = -shift if self.loss == "ordinal" else shift
+        shift = np.append(shift, 0.0) if self.loss == "weibull" else shift
         return np.append(
             (beta * self.length[:, None]).ravel(), first + (shift if first.size else 0)
         )

@@ -3,13 +3,20 @@ from FIRST_OF_COUPLED on several responses, classes and survival times; or of a 
 which every number is a seed.
 """
 
+from functools import partial
+
 from .coupled import coupled
 from .hierarchies import hierarchical
 from .instances import columns_or_groups
 
 FIRST_OF_HIERARCHIES = 20_000
 FIRST_OF_COUPLED = 30_000
-MAKERS = {"columns": columns_or_groups, "hierarchies": hierarchical, "coupled": coupled}
+MAKERS = {
+    "columns": columns_or_groups,
+    "hierarchies": hierarchical,
+    "coupled": coupled,
+    "weibull": partial(coupled, loss="weibull"),
+}
 
 
 def instance(seed, kind=""):

@@ -14,7 +14,7 @@ class Truth:
     """Optima of an instance by what may be chosen: sets of units (columns or groups)."""
 
     def __init__(self, d, lambda1, lambda2):
-        kind = CoupledOptima if d.record["loss"] in COUPLED else Optima
+        kind = CoupledOptima if d.record["loss"] in (*COUPLED, "weibull") else Optima
         self.optima = o = kind(d.record, lambda1, lambda2)
         p = o.p
         alive = [j for j in range(p) if o.alive[j]]
@@ -126,6 +126,8 @@ class Row:
         self.details = details = model.details.to_dict()
         full = model.path.coef(index=model._index, full=True).to_numpy(dtype=float)
         self.intercept = np.asarray(model.intercept, dtype=float)
+        if model.shape is not None:
+            self.intercept = np.append(self.intercept, model.shape)
         self.beta = full[-o.p :]
         self.t = o.coordinates(np.arange(o.p), self.beta, self.intercept)[None, :]
         for bound in (o.low, o.high):  # at a bound up to rounding of units

@@ -64,7 +64,7 @@ def _needed(loss, y, n):
     """Sets of rows each of which needs a positive weight."""
     if loss in CLASSES or loss in ("multinomial", "ordinal"):
         sets = [y == label for label in np.unique(y)]
-    elif loss == "cox":
+    elif loss in ("cox", "weibull"):
         sets = [y.event > 0]
     elif loss in COUNTS:
         sets = [y > 0]

@@ -451,6 +451,37 @@ def test_a_ridge_keeps_what_separates():
         assert s.lower_bound <= s.objective + 1e-12
 
 
+def test_groups_values_of_lambda0_and_proofs_are_as_enumerated():
+    X, time, event = drawn(13, p=6)
+    y = np.column_stack([time, event])
+    sets = [[0, 1], [2], [3, 4], [5]]
+    given = {"loss": "weibull", "algorithm": HIGH}
+    path = l0path.fit(X, y, groups=sets, **given)
+    best = {
+        k: min(
+            optimum(X, time, event, sorted({j for g in chosen for j in sets[g]}))
+            for chosen in combinations(range(4), k)
+        )
+        for k in range(5)
+    }
+    for s in path._solutions:
+        assert s.objective == pytest.approx(best[s.k], rel=1e-8)
+    proof = path.certify(k=2)
+    assert proof.proven and proof.lower_bound <= best[2] * (1 + 1e-9)
+    single = l0path.fit(X, y, **given)
+    for k in range(4):
+        least = min(optimum(X, time, event, S) for S in combinations(range(6), k))
+        proof = single.certify(k=k)
+        assert proof.proven and proof.incumbent == pytest.approx(least, rel=1e-8)
+    penalized = l0path.fit(X, y, lambda0=[0.1, 0.01], **given)
+    least = [min(optimum(X, time, event, S) for S in combinations(range(6), k)) for k in range(7)]
+    for s in penalized._solutions:
+        known = min(value + s.lambda0 * k for k, value in enumerate(least))
+        assert s.objective == pytest.approx(known, rel=1e-8)
+    exact = l0path.fit(X, y, loss="weibull", algorithm="exact", max_k=3)
+    assert (exact.table.optimality == "global").all()
+
+
 # -------------------- what is refused
 
 

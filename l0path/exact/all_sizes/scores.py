@@ -157,7 +157,9 @@ class BestSets:
         """A lower bound on the score of every other set, from lower bounds on its value by size."""
         if lower.ndim < self.score.penalty.ndim:
             lower = np.repeat(lower[:, None], self.score.penalty.shape[1], axis=1)
-        scores = [self.score.of(v, at) for at, v in np.ndenumerate(lower) if v > -math.inf]
+        # a loss may have no lower bound at sizes that are wanted
+        wanted = np.isfinite(self.score.penalty)
+        scores = [self.score.of(v, at) for at, v in np.ndenumerate(lower) if wanted[at]]
         return min([self.cutoff, *scores])
 
 
