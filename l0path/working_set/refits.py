@@ -10,11 +10,11 @@ from ..core.status import FitStatus
 from ..problem.problem import Fit
 from ..problem.recession import Directions, Untold
 from ..problem.responses import null_start
-from ..problem.traits import NO_RECESSION, SEPARATES, nearer
+from ..problem.traits import FAR_OUT, NO_RECESSION, SEPARATES, nearer
 from ..problem.verbs import along_the_way
 from . import newton
 from .least_squares import from_rows
-from .limits import NOT_FAR, VANISHED, limit_of
+from .limits import NOT_FAR, VANISHED, has_optimum, limit_of
 
 
 class NewtonRefits:
@@ -179,14 +179,20 @@ class NewtonRefits:
     def stopping(self, target, shrunk):
         """The rule that ends refits; shrunk: whether there is shrinkage."""
         capped = NO_RECESSION if shrunk else self.recession
-        most = min(self.max_iter, 1000)
-        return newton.Stopping(float(target), capped, self.smooth, most, self.nearer)
+        return newton.Stopping(float(target), capped, self.smooth, min(self.max_iter, 1000))
 
     def runs_off(self, capped, fit, eta):
-        """Whether a fit may be far along a direction of recession that the curvatures did not
-        show.
+        """Whether a fit may be far along a direction of recession that the curvatures did not show,
+        because weights are far apart.
         """
-        return False
+        if not (capped and self.nearer > 0.0 and np.isfinite(fit.value)):
+            return False
+        # steps may end at half of the distance: curvatures are not what they are asked for here
+        offset, p = self.row_data(self.Z).offset, self.problem
+        if np.abs(eta - offset).max() + self.nearer <= 0.5 * FAR_OUT[capped]:
+            return False
+        bounds, Z = self.bounds_of(fit.support), self.Z[self.where[fit.support]]
+        return not has_optimum(p, Z, *bounds, fit.b, self.begin((fit.b, fit.b0), 0)[1])
 
     def _on_rows(self, at, lambda1, lambda2, bounds, starts):
         """(b, b0, value, flags) of the working columns `at`, which are nearly dependent, the best
