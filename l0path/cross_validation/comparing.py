@@ -126,7 +126,7 @@ def metrics(
 def difference(
     self: CVPath,
     other: CVPath,
-    rule: Which = "min",
+    rule: Which = None,
     other_rule: Which = None,
 ) -> pd.Series:
     _same_folds(self, other)

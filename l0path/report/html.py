@@ -12,7 +12,6 @@ import numpy as np
 import pandas as pd
 
 from ..core.describing import gap_text
-from ..cross_validation.result import CV_RULES
 from ..paths.path import SHRINKAGE
 
 HEAD = 8  # rows of the table that are shown
@@ -240,11 +239,8 @@ def cv_html(cv):
     """The choices, and the held-out score against k."""
     table = cv.scores
     chosen = {}
-    for which in CV_RULES:
-        try:
-            chosen.setdefault(cv.select(which), []).append(which)
-        except LookupError:
-            continue
+    for which, row in cv._rules().items():
+        chosen.setdefault(row, []).append(which)
     rows = table.loc[
         list(chosen),
         [
