@@ -314,7 +314,6 @@ NUMBERS = {
 
 CHOICES = {
     "min": "best mean score",
-    "shrunk": "most shrinkage of the best size within one paired standard error",
     "sparse": "fewest coefficients within half a paired standard error",
     "1se": "fewest coefficients within one standard error",
 }  # of --cv
@@ -336,7 +335,7 @@ def refuse_rule(options, loss):
     """Refuse a choice by a rule that is not known, or that the loss does not have; the default rule
     is set.
     """
-    options.rule = (options.rule or ("shrunk" if options.cv else "bic")).lower()
+    options.rule = (options.rule or ("min" if options.cv else "bic")).lower()
     known = (*CHOICES, *RULES) if options.cv else RULES
     if options.rule not in known:
         more = f"; {', '.join(CHOICES)} need --cv" if options.rule in CHOICES else ""
@@ -422,8 +421,7 @@ def run_fit(options, say=print):
         index, why = path.select(k=options.k), "the size asked for"
     elif options.rule in CHOICES:
         index = cv.select(options.rule)
-        same = options.rule == "shrunk" and index == cv.select("min")
-        why = f"{options.cv}-fold cross-validation, {CHOICES['min' if same else options.rule]}"
+        why = f"{options.cv}-fold cross-validation, {CHOICES[options.rule]}"
     elif cv is not None:  # among the models that have a score
         index, why = cv.select(options.rule, rows=range(len(cv))), options.rule
     else:

@@ -195,10 +195,9 @@ def test_rules_of_choice_are_those_of_cv_fit(benchmarks):
         table = table.assign(nonzeros=(cv.coef("all", full=True).to_numpy()[1:] != 0).sum(axis=0))
         found = choice_rules.choices(errors, table)
         assert found["min"] == cv.select("min")
-        assert found["shrunk"] == cv.select("shrunk") == cv.select()
         assert found["sparse"] == cv.select("sparse")
-        for rule, shrunken in (("min", "shrunk"), ("sparse", "sparse, more shrinkage")):
-            at, more = found[rule], found[shrunken]
+        for rule in ("min", "sparse"):
+            at, more = found[rule], found[f"{rule}, more shrinkage"]
             allowed = []
             for i, row in enumerate(table.itertuples()):
                 gaps = errors[i] - errors[at]
@@ -220,7 +219,7 @@ def test_summary_of_rules_of_choice(benchmarks, tmp_path):
         rows = choice_rules.rows_of(number, errors, table, np.array(truth), 0)
         stored.add(file, choice_rules.KEYS, pd.concat([rows, rows]))
     shown = choice_rules.summary(stored.load(file)).set_index("rule")
-    more = shown.loc["shrunk"]
+    more = shown.loc["min, more shrinkage"]
     assert more["low"] == pytest.approx(1.0) and more["medium"] == pytest.approx(3.0)
     assert more["log"] == pytest.approx(np.log(3.0) / 3)
     assert shown.loc["min", "its error"] == 0.0 and more["features"] == 1.0

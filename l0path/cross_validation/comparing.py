@@ -126,7 +126,7 @@ def metrics(
 def difference(
     self: CVPath,
     other: CVPath,
-    rule: Which = None,
+    rule: Which = "min",
     other_rule: Which = None,
 ) -> pd.Series:
     _same_folds(self, other)

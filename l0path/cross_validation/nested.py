@@ -197,7 +197,7 @@ def nested_cv(
     y: ArrayLike | None = None,
     *,
     outer: int | Iterable | Any = 5,
-    rule: str | Callable = "shrunk",
+    rule: str | Callable = "min",
     cv: int | Iterable | Any = 10,
     scoring: str | Callable | None = None,
     groups_cv: ArrayLike | None = None,
@@ -228,9 +228,8 @@ def nested_cv(
     outer : int, splitter, iterable, or array-like, default 5
         The outer folds, in the forms of `cv` in `cv_fit`. Those of a number are shuffled, and
         stratified for classes.
-    rule : str or callable, default "shrunk"
-        The choice in each outer fold, as in `CVPath.select`: "min", "shrunk", "sparse", "1se", or a
-        criterion such as "bic".
+    rule : str or callable, default "min"
+        The choice in each outer fold: "min", "sparse", "1se", or a criterion such as "bic".
     cv : int or splitter, default 10
         The inner folds.
     scoring : str, scorer, or callable, optional

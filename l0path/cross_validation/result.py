@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from os import PathLike
 from typing import TYPE_CHECKING, Any, ClassVar, Unpack
 
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
     from ..paths.comparison import Comparison
     from .comparing import Which
 
-CV_RULES = ("min", "shrunk", "sparse", "1se")
+CV_RULES = ("min", "sparse", "1se")
 SCORED = [
     "k",
     "lambda0",
@@ -57,10 +56,9 @@ def _not_shrunk(s):
 class CVPath(Path):
     """A path with held-out scores, as `cv_fit` and `Path.validate` return it.
 
-    It is the `Path` of the fit on all rows, with four more rules: "min", the best score; "shrunk",
-    the choice where no selector is given, of the models of that size the most shrunken one that the
-    folds do not tell from it; "sparse", the fewest coefficients that they do not tell from it; and
-    "1se", the smallest model within one standard error of it. `cv.model()`,
+    It is the `Path` of the fit on all rows, with three more rules: "min", the best score, the
+    choice where no selector is given, "sparse", the fewest coefficients that the folds do not tell
+    from it, and "1se", the smallest model within one standard error of it. `cv.model()`,
     `cv.model("1se").refit()`, `cv.predict(X)` and `cv[5]` are as those of a path; of several models
     of a size `cv[5]` is the one with the best score.
 
@@ -93,7 +91,7 @@ class CVPath(Path):
     estimate exists (Bengio & Grandvalet, Journal of Machine Learning Research 5, 2004).
     """
 
-    _default: ClassVar[str | None] = "shrunk"
+    _default: ClassVar[str | None] = "min"
 
     def __init__(
         self,
@@ -127,12 +125,12 @@ class CVPath(Path):
             self._endless |= [s.separated for s in matched]
         self._notes = list(notes)  # without those about the choice, which depend on the metric
         try:
-            best, default = (path._solutions[self.select(rule)] for rule in ("min", None))
+            best = path._solutions[self.select("min")]
         except LookupError:
             self.notes = [*path.notes, *self.notes]
             return
         self.notes = [*path.notes, *self.notes, *self._left_out(), *self._edges(best)]
-        path._source.extra.setdefault("slice", default.slice)  # the slice of the path's plots
+        path._source.extra.setdefault("slice", best.slice)  # the slice of the path's plots
 
     if not TYPE_CHECKING:  # type checkers know which attributes there are
 
@@ -158,19 +156,17 @@ class CVPath(Path):
 
         Parameters
         ----------
-        rule : str, int, or callable, default "shrunk"
-            "min" for the best score. "shrunk" for the size k of that model, and of all models of
-            this size whose score is within one paired standard error of the best the one of most
-            shrinkage: of the largest lambda1, then of the largest lambda2, then of the largest
-            relax. "sparse" for the fewest coefficients of all models, of any size, within half a
-            paired standard error of the best. "1se" for the fewest of all models whose score is within one cv_se of the
-            best (Breiman, Friedman, Olshen & Stone 1984, section 3.4.3). Coefficients are counted
-            that are not 0, so a term of five columns counts as five. Ties go to the fewest
-            coefficients, then to the best score, then to more shrinkage. Else a size, a criterion
-            or a function of the path, as in `Path.select`.
+        rule : str, int, or callable, default "min"
+            "min" for the best score. "sparse" for the fewest coefficients of all models whose score
+            is within half a standard error of the best, where the standard error is that of the
+            difference of both over the folds. "1se" for the fewest of all models whose score is
+            within one cv_se of the best (Breiman, Friedman, Olshen & Stone 1984, section 3.4.3).
+            Coefficients are counted that are not 0, so a term of five columns counts as five. Ties
+            go to the fewest coefficients, then to the best score, then to more shrinkage. Else a
+            size, a criterion or a function of the path, as in `Path.select`.
         **selector : int or float
             k, lambda0, index, slice, lambda1, lambda2, relax and the others of `Path.select`. With
-            the four rules slice, lambda1, lambda2 and relax restrict the choice. A size, or a
+            the three rules slice, lambda1, lambda2 and relax restrict the choice. A size, or a
             lambda0, that several slices have takes the best score of theirs.
 
         Returns
@@ -180,17 +176,6 @@ class CVPath(Path):
             rows or in a fold (they are separated there), are chosen only if there is no other:
             their held-out loss depends on how far their coefficients went.
 
-        Notes
-        -----
-        The paired standard error of a model is that of its difference from the model with the best
-        score: with d_f the difference of both scores in fold f of J,
-
-            se = sqrt(sum_f (d_f - mean d)^2 / (J - 1) / J),
-
-        with repeats sqrt(mean se_r^2), as cv_se. It is 0 for the best model, and where each size
-        has one model "shrunk" is "min". One fold alone, or a validation set, has no such standard
-        error: "shrunk" is "min" there, and "sparse" an error.
-
         Examples
         --------
         >>> import l0path
@@ -198,21 +183,18 @@ class CVPath(Path):
         >>> cv = l0path.cv_fit(data.X, data.y, cv=5, max_k=8, random_state=1)
         >>> cv.model().k, cv.model("sparse").k, cv.model("1se").k
         (8, 7, 2)
-        >>> [cv.model(rule).details["lambda2"] for rule in ("min", "shrunk")]
-        [0.0, 0.0]
         >>> cv.model(k=3).details[["k", "lambda2", "relax"]].to_dict()
         {'k': 3, 'lambda2': 0.1, 'relax': 1.0}
         """
         check_selector(selector)
         if rule is None and not selector.keys() & {"k", "lambda0", "index"}:
-            rule = self._default
+            rule = "min"
         rule = rule.lower() if isinstance(rule, str) else rule
         if isinstance(rule, str) and rule not in (*CV_RULES, *RULES):
             raise ValueError(
-                f"rule={rule!r} is not known; choose 'min' (the best score), 'shrunk' (the most "
-                "shrinkage of its size within one paired standard error of it), 'sparse' (the "
-                "fewest coefficients within half a paired standard error of it) or '1se' (the "
-                f"fewest within one standard error of it), a criterion ({', '.join(RULES)}), "
+                f"rule={rule!r} is not known; choose 'min' (the best score), 'sparse' (the fewest "
+                "coefficients within half a paired standard error of it) or '1se' (the fewest "
+                f"within one standard error of it), a criterion ({', '.join(RULES)}), "
                 "a size (5, or k=5), or a callable taking the path"
             )
         if not isinstance(rule, str) or rule not in CV_RULES:
@@ -273,32 +255,23 @@ class CVPath(Path):
             """The row of fewest coefficients, then best score, then most shrinkage."""
             count = {i: self._solutions[i].n_nonzero for i in rows}
             rows = near([i for i in rows if count[i] == min(count.values())])[0]
-            return int(min(rows, key=lambda i: (_not_shrunk(self._solutions[i]), i)))
-
-        def most_shrunken(margin):
-            """The row of most shrinkage of the best size within a margin (solutions,)."""
-            size = self._solutions[best].k
-            of = {i: self._solutions[i] for i in rows if loss[i] <= limit + margin[i]}
-            of = {i: (s.lambda1, s.lambda2, s.relax) for i, s in of.items() if s.k == size}
-            return fewest(near([i for i in of if of[i] == max(of.values())])[0])
+            return min(rows, key=lambda i: (_not_shrunk(self._solutions[i]), i))
 
         tied, limit = near(rows)
         best = fewest(tied)
         if rule == "min":
-            return best
+            return int(best)
         if rule == "1se":
             margin = np.full(loss.size, se[best])
         else:
-            margin = self._paired(best) * (0.5 if rule == "sparse" else 1.0)
-        if rule == "shrunk":
-            return best if np.isnan(margin[best]) else most_shrunken(margin)
+            margin = 0.5 * self._paired(best)
         if np.isnan(margin[best]):
             raise LookupError(
                 f"rule={rule!r} needs standard errors: two folds or more"
                 + (", or a metric that is a mean over rows" if rule == "1se" else "")
                 + "; use rule='min'"
             )
-        return fewest([i for i in rows if loss[i] <= limit + margin[i]])
+        return int(fewest([i for i in rows if loss[i] <= limit + margin[i]]))
 
     def _paired(self, best):
         """The standard errors (solutions,) of the differences of scores from one of them."""
@@ -320,7 +293,7 @@ class CVPath(Path):
         Parameters
         ----------
         rule, **selector : as in CVPath.select
-            The choice. Without one, it is "shrunk".
+            The choice. Without one, it is "min".
         type : str, optional
             As in `Path.predict`. Repeats are averaged: "response" over the responses, "link" over
             the linear predictors. "class" is the side on which the mean linear predictor lies.
@@ -387,7 +360,7 @@ class CVPath(Path):
         X : array-like of shape (m, p), DataFrame, sparse matrix or design
             The new rows, as in `Path.predict`.
         rule, **selector : as in CVPath.select
-            The choice. Without one, it is "shrunk".
+            The choice. Without one, it is "min".
         level : float, default 0.9
             The share of new rows whose responses the intervals are to cover, between 0 and 1.
         method : {"cv+", "minmax"}, default "cv+"
@@ -497,7 +470,7 @@ class CVPath(Path):
     def difference(
         self,
         other: CVPath,
-        rule: Which = None,
+        rule: Which = "min",
         other_rule: Which = None,
     ) -> pd.Series:
         """The score of one model less that of another on the same folds, fold by fold.
@@ -510,7 +483,7 @@ class CVPath(Path):
         other : CVPath
             The cross-validation of the same rows, folds and metric: of another loss, formula or
             penalty, or this one, for two models of one path.
-        rule : str, int, callable, or dict, default "shrunk"
+        rule : str, int, callable, or dict, default "min"
             The choice of the model in this one, as in `CVPath.model`.
         other_rule : str, int, callable, or dict, optional
             The choice in the other one. None means the same as `rule`.
@@ -566,7 +539,7 @@ class CVPath(Path):
         Parameters
         ----------
         models : list
-            As in `Path.compare`, with the rules "min", "shrunk", "sparse" and "1se", too.
+            As in `Path.compare`, with the rules "min", "sparse" and "1se", too.
         names : list of str, optional
             The heads of the columns, as in `Path.compare`.
         standardized : bool, default False
@@ -705,7 +678,7 @@ class CVPath(Path):
 
         Parameters
         ----------
-        rule : str, int, or callable, default "shrunk"
+        rule : str, int, or callable, default "min"
             The choice, as in `CVPath.select`.
         X, y : array-like, optional
             The data of the fit, needed after loading or pickling only.
@@ -742,7 +715,7 @@ class CVPath(Path):
 
         Parameters
         ----------
-        rule : str, int, or callable, default "shrunk"
+        rule : str, int, or callable, default "min"
             The choice, as in `CVPath.select`.
         bins : int, default 10
             The number of bins, as in `Model.plot`.
@@ -849,16 +822,6 @@ class CVPath(Path):
             )
         return notes
 
-    def _rules(self):
-        """{rule: row} of the rules that are defined here; not "shrunk" where it is "min"."""
-        found = {}
-        for rule in CV_RULES:
-            with suppress(LookupError):
-                found[rule] = self.select(rule)
-        if found.get("shrunk") == found.get("min"):
-            found.pop("shrunk", None)
-        return found
-
     def _without_data(self):
         out = super()._without_data()
         out._path = self._path._without_data()
@@ -867,7 +830,11 @@ class CVPath(Path):
     def __repr__(self):
         table, parts = self.scores, []
         several = [name for name in ("lambda2", "relax") if table[name].nunique() > 1]
-        for which, i in self._rules().items():
+        for which in CV_RULES:
+            try:
+                i = self.select(which)
+            except LookupError:
+                continue
             parts.append(
                 f"{which}: k = {table.k[i]}, "
                 + "".join(f"{name} {table[name][i]:.4g}, " for name in several)

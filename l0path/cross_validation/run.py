@@ -154,8 +154,8 @@ def cv_fit(
     Returns
     -------
     CVPath
-        The path with its held-out scores. `model()`, which is `model("shrunk")`, `model("min")`,
-        `model("sparse")` and `model("1se")` are the choices.
+        The path with its held-out scores. `model("min")`, `model("sparse")` and `model("1se")` are
+        the choices.
 
     Raises
     ------

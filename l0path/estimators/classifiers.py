@@ -164,8 +164,8 @@ class L0ClassifierCV(ClassifierMethods, ModelOfBestScore):
         The largest size tried, as in `L0RegressorCV`.
     cv : int, splitter, iterable, or array-like, default 5
         The folds, stratified by class, in the forms that `L0RegressorCV` takes.
-    rule : str or callable, default "shrunk"
-        "shrunk", "min", "sparse", "1se", or a criterion, as in `L0RegressorCV`.
+    rule : str or callable, default "min"
+        "min", "sparse", "1se", or a criterion, as in `L0RegressorCV`.
     n_repeats : int, default 1
         Repeats of an integer cv.
     scoring : str, scorer, or callable, optional
@@ -237,7 +237,7 @@ class L0ClassifierCV(ClassifierMethods, ModelOfBestScore):
         *,
         cv: int | Iterable | Any = 5,
         scoring: str | Callable | None = None,
-        rule: str | Callable = "shrunk",
+        rule: str | Callable = "min",
         n_repeats: int = 1,
         lambda0: Lambda = None,
         lambda1: Lambda = None,

@@ -180,9 +180,8 @@ class L0RegressorCV(RegressorMethods, ModelOfBestScore):
     scoring : str, scorer, or callable, optional
         "deviance", "mse", "mae", "r2", a name or scorer of scikit-learn, or f(y, prediction,
         sample_weight). None means "deviance", the mean squared error for the squared loss.
-    rule : str or callable, default "shrunk"
-        "min" for the best score, "shrunk" for the most shrinkage of that size within one paired
-        standard error of it, as in `CVPath.select`, "sparse" for the fewest coefficients within half a paired standard
+    rule : str or callable, default "min"
+        "min" for the best score, "sparse" for the fewest coefficients within half a paired standard
         error of it, "1se" for the fewest within one standard error, or a criterion such as "bic",
         which judges the fit on all rows.
     n_repeats : int, default 1
@@ -249,7 +248,7 @@ class L0RegressorCV(RegressorMethods, ModelOfBestScore):
         *,
         cv: int | Iterable | Any = 5,
         scoring: str | Callable | None = None,
-        rule: str | Callable = "shrunk",
+        rule: str | Callable = "min",
         n_repeats: int = 1,
         lambda0: Lambda = None,
         lambda1: Lambda = None,

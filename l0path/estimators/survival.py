@@ -167,8 +167,8 @@ class L0SurvivalCV(SurvivalMethods, ModelOfBestScore):
     scoring : str, optional
         "deviance", what held-out rows add to the partial likelihood (see `l0path.cv_fit`), or
         "concordance". None means "deviance".
-    rule : str or callable, default "shrunk"
-        "shrunk", "min", "sparse", "1se", or a criterion, as in `L0RegressorCV`.
+    rule : str or callable, default "min"
+        "min", "sparse", "1se", or a criterion, as in `L0RegressorCV`.
     n_repeats : int, default 1
         Repeats of an integer cv.
     lambda0 : float, sequence of float, "grid" or `l0path.grid`, optional
@@ -235,7 +235,7 @@ class L0SurvivalCV(SurvivalMethods, ModelOfBestScore):
         *,
         cv: int | Iterable | Any = 5,
         scoring: str | Callable | None = None,
-        rule: str | Callable = "shrunk",
+        rule: str | Callable = "min",
         n_repeats: int = 1,
         lambda0: Lambda = None,
         lambda1: Lambda = None,

@@ -350,8 +350,9 @@ def best_row(path, rule, rows=None, *, p_total=None, sigma2=None, ebic_gamma=1.0
     """`Path.select` among rows of a path."""
     name = rule.lower() if isinstance(rule, str) else rule
     if name not in RULES:
-        held_out = name in ("min", "shrunk", "sparse", "1se")
-        hint = f"; {name!r} is a choice of l0path.cv_fit(...)" if held_out else ""
+        hint = (
+            "; 'min' and '1se' are choices of l0path.cv_fit(...)" if name in ("min", "1se") else ""
+        )
         raise ValueError(
             f"rule={rule!r} is not known; choose one of {', '.join(RULES)}, a size (5, or k=5), or "
             f"a callable taking the path{hint}"

@@ -606,7 +606,7 @@ class Path:
         ----------
         rule : int, str, or callable, optional
             A size, a criterion or a function of the path, as in `Path.select`. "all" returns all
-            models, and so does no selector, but of a `CVPath`, whose choice "shrunk" is then meant.
+            models, and so does no selector, but of a `CVPath`, whose choice "min" is then meant.
         standardized : bool, default False
             Whether to return b_j = s_j beta_j, and the intercept at the column means.
         full : bool, default False

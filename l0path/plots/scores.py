@@ -16,12 +16,7 @@ from .numbers import sizes
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-SCORE_LABELS = {
-    "min": "best score",
-    "shrunk": "as good, most shrinkage",
-    "sparse": "as good, fewest",
-    "1se": "one standard error",
-}
+SCORE_LABELS = {"min": "best score", "sparse": "as good", "1se": "one standard error"}
 
 
 def plot_cv(cv, kind, x, mark, slice, ax, *, standardized, k, labels, response, class_, log):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
-
 import numpy as np
 
 from ..core.status import GLOBAL_GAP
@@ -15,12 +13,6 @@ from ..problem.coupled.baseline import cumulative_hazards
 from .code import python_pieces
 
 MOST_LISTED, MOST_NAMED = 100, 40  # models, and columns, of the section on good models
-HELD_OUT = {
-    "shrunk": "most shrinkage",  # of the size of "min"; the first one is shown at first
-    "min": "best held-out score",
-    "sparse": "fewest coefficients",
-    "1se": "one standard error",
-}
 MARKED_CRITERIA = ("bic", "ebic", "aic")
 FOOT = (
     "k counts chosen features, or groups. A deviance ratio is 1 - loss / loss of the empty model; "
@@ -233,13 +225,24 @@ def _choices(path, cv):
     """[{name, index}] of the models that scores and criteria choose; those that name the same model
     share a button.
     """
-    rows, found = {} if cv is None else cv._rules(), {}
-    for rule, name in HELD_OUT.items():
-        if rule in rows:
-            found.setdefault(rows[rule], []).append(name)
-    for rule in MARKED_CRITERIA:
-        with suppress(LookupError, ValueError):
-            found.setdefault(path.select(rule), []).append(rule.upper())
+    found = {}
+    rules = [
+        *(
+            (cv, which, name)
+            for which, name in (
+                ("min", "best held-out score"),
+                ("sparse", "fewest coefficients"),
+                ("1se", "one standard error"),
+            )
+            if cv is not None
+        ),
+        *((path, rule, rule.upper()) for rule in MARKED_CRITERIA),
+    ]
+    for source, rule, name in rules:
+        try:
+            found.setdefault(source.select(rule), []).append(name)
+        except (LookupError, ValueError):
+            continue
     return [{"name": ", ".join(names), "index": int(i)} for i, names in found.items()]
 
 

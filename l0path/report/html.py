@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from ..core.describing import gap_text
+from ..cross_validation.result import CV_RULES
 from ..paths.path import SHRINKAGE
 
 HEAD = 8  # rows of the table that are shown
@@ -239,8 +240,11 @@ def cv_html(cv):
     """The choices, and the held-out score against k."""
     table = cv.scores
     chosen = {}
-    for which, row in cv._rules().items():
-        chosen.setdefault(row, []).append(which)
+    for which in CV_RULES:
+        try:
+            chosen.setdefault(cv.select(which), []).append(which)
+        except LookupError:
+            continue
     rows = table.loc[
         list(chosen),
         [

@@ -3,7 +3,7 @@ lasso_question.py: the same rows, folds and candidates (those of `cv_fit` by def
 
 "more shrinkage" keeps the size of another rule's choice, and takes of the candidates of that size
 the one with the largest ridge (then the largest share of the shrunken model) whose score is within
-one paired standard error of that choice. "shrunk", the default, does so for "min".
+one paired standard error of that choice.
 
     python tests/benchmarks/choice_rules.py --minutes 60 --repetitions 10
 
@@ -66,11 +66,10 @@ def more_shrinkage(errors, table, at):
 
 def choices(errors, table):
     """{rule: the number of its candidate}."""
-    best = best_of(errors, table)
-    out = {"sparse": fewest_within(errors, table, 0.5)}
+    out = {MIN: best_of(errors, table), "sparse": fewest_within(errors, table, 0.5)}
     out["fewest within 1"] = fewest_within(errors, table, 1.0)
     more = {f"{rule}, more shrinkage": more_shrinkage(errors, table, i) for rule, i in out.items()}
-    return {MIN: best, "shrunk": more_shrinkage(errors, table, best)} | out | more
+    return out | more
 
 
 def rows_of(number, errors, table, truth, by_validation):
@@ -92,7 +91,7 @@ def run(cell, repetitions):
     out = []
     for repetition in repetitions:
         data = sample(cell, repetition)
-        candidates, table, _ = subsets(data)
+        candidates, table = subsets(data)
         gap = candidates.coef - data.coef[:, None]
         truth = 1 + (gap * (data.covariance @ gap)).sum(axis=0) / data.variance
         X, y = data.validation

@@ -57,7 +57,6 @@ FOLDS = 10
 REFERENCE = "relaxed lasso"
 AGAIN = "relaxed lasso, other validation set"
 PLAIN, AUTO, FEWER = "l0path, plain", "l0path, default", "l0path, fewer features"
-BEST = "l0path, best score"  # of the candidates of the default, by cross-validation
 COLORS = {
     "lasso": "#7f7f7f",
     REFERENCE: "#1f77b4",
@@ -278,9 +277,7 @@ def stepwise(X, y, part=0):
 
 
 def subsets(data):
-    """(`Candidates` of the default cross-validation, their table with k, lambda2, relax, {rule: the
-    number of its choice}).
-    """
+    """(`Candidates` of the default cross-validation, their table with k, lambda2, relax)."""
     splits = [
         (np.flatnonzero(data.folds != f), np.flatnonzero(data.folds == f)) for f in range(FOLDS)
     ]
@@ -289,8 +286,7 @@ def subsets(data):
         data.X, data.y, cv=splits, max_k=sizes, fit_intercept=False, certify=False, progress=False
     )
     coef = cv.coef("all", full=True).to_numpy()[1:]  # without the intercept
-    chosen = {rule: cv.select(rule) for rule in ("min", "shrunk", "sparse")}
-    return Candidates(coef, cv.folds.to_numpy()), cv.details[["k", "lambda2", "relax"]], chosen
+    return Candidates(coef, cv.folds.to_numpy()), cv.details[["k", "lambda2", "relax"]]
 
 
 def fewest(losses, counts):
@@ -318,16 +314,15 @@ def measures(data, coef, s):
     }
 
 
-def losses_of_rows(rows, coef):
-    """The squared errors (m, n) of coefficients (p, m) on rows X, y."""
-    X, y = rows
-    return (y[:, None] - X @ coef).T ** 2
-
-
-def tuned(data, candidates):
-    """{tuning: the number of the chosen candidate} by the best score."""
-    coef = candidates.coef
-    losses = losses_of_rows(data.validation, coef)
+def tuned(data, candidates, fewer=False):
+    """{tuning: the number of the chosen candidate}; `fewer` by the rule for fewer features."""
+    coef, (X, y) = candidates.coef, data.validation
+    losses, counts = (y[:, None] - X @ coef).T ** 2, (coef != 0).sum(axis=0)
+    if fewer:
+        return {
+            "validation": fewest(losses, counts),
+            "cv": fewest(candidates.errors, counts),
+        }
     gap = coef - data.coef[:, None]
     return {
         "validation": int(losses.mean(axis=1).argmin()),
@@ -348,22 +343,17 @@ def repetition_rows(data, lasso, s):
     seconds[REFERENCE], began = time.process_time() - began, time.process_time()
     found["forward stepwise"] = by_rows(data, stepwise)
     seconds["forward stepwise"], began = time.process_time() - began, time.process_time()
-    every, table, by_rule = subsets(data)
+    every, table = subsets(data)
     plain = (table["lambda2"] == 0).to_numpy()
     seconds[AUTO] = time.process_time() - began
     found[PLAIN] = Candidates(every.coef[:, plain], every.errors[plain])
-    found[AUTO] = every
-    chosen = {method: tuned(data, candidates) for method, candidates in found.items()}
-    chosen[AUTO]["cv"] = by_rule["shrunk"]
-    found[BEST], chosen[BEST] = every, {"cv": by_rule["min"]}
-    counts, losses = (every.coef != 0).sum(axis=0), losses_of_rows(data.validation, every.coef)
-    found[FEWER] = every
-    chosen[FEWER] = {"validation": fewest(losses, counts), "cv": by_rule["sparse"]}
+    found[AUTO] = found[FEWER] = every
     rows = []
-    for method, by_tuning in chosen.items():
-        for tuning, i in by_tuning.items():
-            own = measures(data, found[method].coef[:, i], s)
-            rows.append({"method": method, "tuning": tuning} | own)
+    for method, candidates in found.items():
+        for tuning, i in tuned(data, candidates, method == FEWER).items():
+            rows.append(
+                {"method": method, "tuning": tuning} | measures(data, candidates.coef[:, i], s)
+            )
     again = tuned(data._replace(validation=data.other), found[REFERENCE])["validation"]
     more = measures(data, found[REFERENCE].coef[:, again], s)
     rows.append({"method": AGAIN, "tuning": "validation"} | more)

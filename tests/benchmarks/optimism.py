@@ -3,7 +3,7 @@
 On simulated rows (nine cells of lasso_question.py: coefficients of type 2, correlation 0.35) the
 expected squared error of a model is known. Two scores are compared with that of the model that
 `cv_fit` chooses by "min": the least `cv_mean`, by which it was chosen, and the mean of `nested_cv`;
-five folds everywhere. The plain path chooses among sizes, "best score" among sizes, ridges and
+five folds everywhere. The plain path chooses among sizes, the default among sizes, ridges and
 mixtures.
 
     python tests/benchmarks/optimism.py --minutes 30 --repetitions 10
@@ -16,14 +16,14 @@ from pathlib import Path
 import pandas as pd
 import stored
 from common import arguments
-from lasso_question import BEST, PLAIN, SIZES, cells, sample
+from lasso_question import AUTO, PLAIN, SIZES, cells, sample
 from results import put
 
 import l0path
 
 KEYS = ["number", "method"]  # of a line of the stored sums
 SHOWN = {"best": "least cv_mean, %", "nested": "nested_cv, %", "both": "nested_cv above it, %"}
-METHODS = {PLAIN: {"lambda2": 0.0}, BEST: {}}
+METHODS = {PLAIN: {"lambda2": 0.0}, AUTO: {}}
 
 
 def asked():
@@ -42,7 +42,7 @@ def run(cell, repetitions):
             options = options | {"max_k": sizes, "fit_intercept": False, "certify": False}
             options |= {"cv": 5, "random_state": r, "progress": False}
             cv = l0path.cv_fit(data.X, data.y, **options)
-            nested = l0path.nested_cv(data.X, data.y, outer=5, rule="min", **options).mean
+            nested = l0path.nested_cv(data.X, data.y, outer=5, **options).mean
             gap = cv.coef("min", full=True).to_numpy()[1:].ravel() - data.coef
             truth = data.variance + gap @ data.covariance @ gap
             best = cv.scores["cv_mean"].min()

@@ -46,11 +46,7 @@ GLMNET = {
     "relaxed": "relaxed lasso",
 }
 REFERENCE = "relaxed lasso"
-RULES = {
-    "l0path, default": "shrunk",
-    "l0path, best score": "min",
-    "l0path, fewer features": "sparse",
-}
+RULES = {"l0path, default": "min", "l0path, fewer features": "sparse"}
 # package/item: (response, columns left out); "log" before a response: its logarithm
 NUMBERS = {
     "AER/CASchools": ("read", "district school county math"),

@@ -110,8 +110,8 @@ def markdown(table):
     digits = {"signal to noise": ".2f", "correlation": "g", "nonzeros": ".1f"}
 
     def text(name, value):
-        if isinstance(value, (str, int)) or np.isnan(value):
-            return "" if value != value else str(value)
+        if isinstance(value, (str, int)):
+            return str(value)
         return f"{value:{'.0f' if name.endswith('%') else digits.get(name, '.3f')}}"
 
     lines = [f"| {' | '.join(map(str, table.columns))} |", "|" + "---|" * table.shape[1]]
