@@ -178,7 +178,7 @@ def real_summary(results):
             signs = zip((wide < -1e-9).sum(), (wide > 1e-9).sum(), strict=True)
             out[f"{name}: better, worse"] = [f"{a}, {b}" for a, b in signs]
     shown = pd.DataFrame(out).rename_axis("rule").reset_index()
-    return shown.sort_values(list(out)[0])
+    return shown.sort_values(next(iter(out)))
 
 
 def real_told(results):
