@@ -478,3 +478,18 @@ def test_separation_along_the_difference_of_close_columns_is_seen_or_nothing_is_
         assert found.objective == pytest.approx(infimum, rel=1e-6)
     else:
         assert apart < 1e-4
+
+
+def test_a_loss_is_not_lost_where_large_numbers_cancel_in_the_predictor():
+    """A square of a column far from the origin, and a row further out that has no weight."""
+    rng = np.random.default_rng(0)
+    x = 2e5 + rng.normal(size=40)
+    x[0] = 2e7
+    X = np.column_stack([x, x**2, rng.normal(size=40)])
+    y = (x - 2e5) ** 2 + X[:, 2] + rng.normal(size=40)
+    weights = np.append(0.0, np.ones(39))
+    for algorithm in ("swap", "exact"):
+        path = l0path.fit(X, y, sample_weight=weights, algorithm=algorithm)
+        for k in (1, 2, 3):
+            values = rational_least_squares.values(X[1:], y[1:], k)
+            assert path.model(k=k).objective == pytest.approx(min(values.values()), rel=1e-9)

@@ -25,10 +25,9 @@ import scipy
 
 from .coupled.ordinal import best_thresholds
 from .several import class_codes, contrasts
-from .traits import MONOTONE, ORDERED, held_by
+from .traits import MONOTONE, ORDERED, SURE, held_by
 
 LEAST_SPREAD = 1e-8  # least eigenvalue of a Hessian of unit diagonal that is not taken for rounding
-SURE = 0.1  # below 1, so that rounding does not matter
 LONGEST = 1e7  # entries of a direction of unit columns: margins of less than 1 / LONGEST are 0
 SHORTER = 1e5  # the same of functions of rows
 GROWS = 0.5  # what is between 0 and 1 in the linear program is rounding

@@ -10,7 +10,7 @@ from ..core.status import FitStatus
 from ..problem.problem import Fit
 from ..problem.recession import Directions, Untold
 from ..problem.responses import null_start
-from ..problem.traits import NO_RECESSION, SEPARATES
+from ..problem.traits import NO_RECESSION, SEPARATES, nearer
 from ..problem.verbs import along_the_way
 from . import newton
 from .columns import CLAIMED
@@ -29,6 +29,7 @@ class NewtonRefits:
         """Set what refits remember."""
         traits = problem.loss.traits
         self.recession, self.smooth = traits.recession, not traits.jumps
+        self.nearer = nearer(traits.recession, problem.weights)
         # the fits of supports without a finite optimum by their bytes, and None of such as have one
         # although curvatures have vanished to rounding
         self.limits = {}
@@ -163,7 +164,7 @@ class NewtonRefits:
                 shrunk,
                 newton.Box(box.lower[None], box.upper[None]),
                 x[None],
-                newton.Stopping(target, limited, self.smooth, min(self.max_iter, 1000)),
+                self.stopping(target, limited == NO_RECESSION),
                 eta,
             )
             b, level = self.unpacked(x, level)
@@ -180,18 +181,19 @@ class NewtonRefits:
         then.
         """
         key, p, (b, level) = support.tobytes(), self.problem, coefficients
+        if self.limits.get(key) is not None:
+            return True
+        offset = self.row_data(self.Z).offset
+        margins = self.margins(eta - offset)
+        if value == 0.0 and self.recession == SEPARATES and margins.min() > 0.0:
+            # complete separation: the way to the fit goes on, past the offset. Of close copies a
+            # linear program may have missed it
+            far = ((VANISHED - self.margins(offset)) / margins).max()
+            flags = (FitStatus.SEPARATED,)
+            self.limits[key] = self.fit_of(support, far * b, far * level, 0.0, flags)
+            return True
         # a direction that was found on some of its columns since may have been missed before
-        if self.limits.get(key) is None and (
-            key not in self.limits or self.directions.inside(support)
-        ):
-            offset = self.row_data(self.Z).offset
-            margins = self.margins(eta - offset)
-            if value == 0.0 and self.recession == SEPARATES and margins.min() > 0.0:
-                # complete separation: the way to the fit goes on, past the offset
-                far = ((VANISHED - self.margins(offset)) / margins).max()
-                flags = (FitStatus.SEPARATED,)
-                self.limits[key] = self.fit_of(support, far * b, far * level, 0.0, flags)
-                return True
+        if key not in self.limits or self.directions.inside(support):
             box, Z = self.bounds_of(support), self.Z[self.where[support]]
             found = new = None
             try:
@@ -210,7 +212,8 @@ class NewtonRefits:
     def stopping(self, target, shrunk):
         """The rule that ends refits; shrunk: whether there is shrinkage."""
         capped = NO_RECESSION if shrunk else self.recession
-        return newton.Stopping(float(target), capped, self.smooth, min(self.max_iter, 1000))
+        most = min(self.max_iter, 1000)
+        return newton.Stopping(float(target), capped, self.smooth, most, self.nearer)
 
     def runs_off(self, capped, fit, eta):
         """Whether a fit may be far along a direction of recession that the curvatures did not

@@ -177,7 +177,7 @@ def attempt(model, fit, exchanges, lambda2, goal, table=None):
         b0 = float(found.x[k] - table.center[table.S] @ found.x[:k])
         b0 -= float(table.center[at] * found.x[-1]) if at >= 0 else 0.0
     closed = found.promised <= trials.SMALL_PROMISE * abs(found.F)
-    if closed and (found.reach < model.REACH or lambda2 > 0):
+    if closed and (found.reach + model.nearer < model.REACH or lambda2 > 0):
         return Fit(support, b, b0, found.F), found.e
     # where columns nearly separate the classes, or the loss overflows, steps may have gone astray
     start = exchanged_supports(fit.support, fit.b, out, into)[1][0]

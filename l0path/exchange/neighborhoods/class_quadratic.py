@@ -41,7 +41,10 @@ class ClassQuadratic:
         x[:, k:] = (model.T @ fit.b0)[:, None]
         H.ravel()[:: q * K + 1] += ridge.ravel()
         self.B = np.empty(H.shape)
-        self.clear = invert(H, x.size, self.B) == 0
+        # where next to nothing is left of the loss, the inverse is beyond all numbers
+        self.clear = invert(H, x.size, self.B) == 0 and bool(np.isfinite(self.B).all())
+        if not self.clear:
+            return
         self.step = self.B @ -(self.slopes @ A.T + ridge * x).ravel()
         self.x, self.last = x.ravel() + self.step, None
 
