@@ -3,7 +3,7 @@ supports that have no finite optimum (`limits`).
 """
 
 import numpy as np
-from scipy.linalg import solve_triangular
+from scipy.linalg import qr, solve_triangular
 
 from ..core.dispatch import njit
 from ..core.status import FitStatus
@@ -13,6 +13,7 @@ from ..problem.responses import null_start
 from ..problem.traits import FAR_OUT, NO_RECESSION, SEPARATES, nearer
 from ..problem.verbs import along_the_way
 from . import newton
+from .columns import CLAIMED
 from .least_squares import from_rows
 from .limits import NOT_FAR, VANISHED, has_optimum, limit_of
 
@@ -115,6 +116,38 @@ class NewtonRefits:
         if free and support.tobytes() in self.untold:
             return found._replace(flags=(FitStatus.NOT_CONVERGED,))
         return found
+
+    def polished(self, fits):
+        """Fits without shrinkage, after more steps where their columns are nearly dependent."""
+        every = np.unique(np.concatenate([np.empty(0, dtype=int), *(fit.support for fit in fits)]))
+        if self.clearly_apart(every):  # the usual case, at the cost of one fit
+            return fits
+        return [
+            fit if fit.flags or self.clearly_apart(fit.support) else self._polished(fit)
+            for fit in fits
+        ]
+
+    def _polished(self, fit):
+        """The fit after more steps in an orthogonal basis of its columns: coefficients that cancel
+        leave rounding in F, 1e-13 of it, at which steps on the columns end, while predictors are
+        1e-6 from the optimum.
+        """
+        J = fit.support
+        Z = self.Z[self.where[J]]
+        Q, R, order = qr(Z.T, mode="economic", pivoting=True)
+        length = np.abs(np.diagonal(R))
+        r = int(np.count_nonzero(length > length[0] / CLAIMED))
+        root, change = np.sqrt(self.problem.X.n), np.zeros_like(fit.b)
+        basis = np.ascontiguousarray(root * Q[:, :r].T), np.arange(r), None
+        at, level = self.begin((R[:r] @ fit.b[order] / root, fit.b0), r)
+        unbounded = newton.Box(np.full(r, -np.inf), np.full(r, np.inf))
+        rules = newton.Shrinkage(0.0, 0.0), unbounded, np.inf, NO_RECESSION
+        (status, value, b, level), _ = self._descended(J, basis, (at, level), rules)
+        if status != newton.CONVERGED:
+            return fit
+        change[order[:r]] = solve_triangular(R[:r, :r], root * (b - at))
+        new = self.fit_of(J, fit.b + change, level, value)
+        return fit._replace(b=new.b, b0=new.b0, value=value)
 
     def _descended(self, support, basis, start, rules):
         """((status, F, b, level), predictors) after Newton steps on a support by a basis (Z, S, R),
