@@ -79,21 +79,22 @@ def fit(
         (gamma), amounts >= 0 (tweedie), successes and failures in two columns (binomial), or labels
         of any dtype: of two classes, then `path.classes` is (negative, positive), of several
         (multinomial), or of ordered classes (ordinal). For loss="cox" and "weibull" times and
-        events: a structured array (event, time) as in scikit-survival, a DataFrame or array with the columns
-        (time, event) or (start, stop, event), or on the left of a formula Surv(time, event) or
-        Surv(start, stop, event). Events are 0 or 1. With a formula, the DataFrame that the formula
-        is about. With the squared loss also several responses, of shape (n, r): all of them share
-        the features of a model, and each has coefficients of its own (docs/responses.md).
+        events: a structured array (event, time) as in scikit-survival, a DataFrame or array with
+        the columns (time, event) or, for "cox", (start, stop, event), or on the left of a formula
+        Surv(time, event) or Surv(start, stop, event). Events are 0 or 1. With a formula, the
+        DataFrame that the formula is about. With the squared loss also several responses, of shape
+        (n, r): all of them share the features of a model, and each has coefficients of its own
+        (docs/responses.md).
     data : DataFrame, optional
         The table of a formula.
     loss : str or record, default "squared"
         "squared", "logistic", "multinomial", "squared_hinge", "smoothed_hinge", "huber", "poisson",
         "gamma", "negative_binomial", "binomial", "tweedie", "quantile", "ordinal", "cox" or
         "weibull", with algorithm="exact" also "hinge"; a record of `l0path.losses`, with the
-        numbers of the loss, such as Huber(delta=2) or Quantile(0.9); or a record of a loss of your own
-        (`l0path.own_loss`). The losses are on the page docs/losses.md. Without shrinkage features
-        may separate the classes. Models are then compared by the infimum of their objective, and
-        the path ends where they do so completely.
+        numbers of the loss, such as Huber(delta=2) or Quantile(0.9); or a record of a loss of your
+        own (`l0path.own_loss`). The losses are on the page docs/losses.md. Without shrinkage
+        features may separate the classes. Models are then compared by the infimum of their
+        objective, and the path ends where they do so completely.
     algorithm : str or settings record, default "swap"
         A name, or a record of `l0path.solvers` such as LocalSearch(effort="high"). The names are
         "swap", "cd", "CDPSI", "pg", "apg", "pg+", "apg+", "pg_ll", "htp", "dual_iht",

@@ -16,10 +16,8 @@ SENT = {
     OUTLASTS: "the hazards of some rows to zero",
 }
 # |eta - offset| beyond which a fit may run off to infinity, by recession: half as far where
-# differences of predictors count, and anywhere where short times may have left little of a row
-FAR_OUT = (20.0, 20.0, 20.0, 10.0, 20.0, 10.0, 0.0)
-# of what shows that there is an optimum: below 1, so that rounding does not matter
-SURE = 0.1
+# differences of predictors count
+FAR_OUT = (20.0, 20.0, 20.0, 10.0, 20.0, 10.0, 10.0)
 
 
 def nearer(recession, weights):
@@ -36,8 +34,10 @@ def nearer(recession, weights):
     Returns
     -------
     float
-        0 for equal weights.
+        0 for equal weights; infinity where short times may leave as little of any row.
     """
+    if recession == OUTLASTS:
+        return np.inf
     weights = weights[weights > 0.0]
     apart = -float(np.log(weights.min() / weights.mean()))
     # a member of a risk set has its weight times that of the event

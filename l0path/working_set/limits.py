@@ -22,6 +22,7 @@ from ..problem.recession import (
     face_of,
     functions_of,
     inseparable_classes,
+    shows_optimum,
 )
 from ..problem.several import class_codes, contrasts
 from ..problem.traits import MONOTONE, NO_RECESSION, ORDERED, OUTLASTS, held_by
@@ -266,14 +267,7 @@ def limit_of(problem, Z, lower, upper, coef, level, *, known=None):
     p, k = problem, Z.shape[0]
     of = functions_of(p.loss, p.y, Z, p.intercept, lower, upper, offset=p.offset)
     width = 1 if p.y.ndim == 1 else p.y.shape[1] - 1
-    start = [np.ravel(coef), np.ravel(level) if p.intercept else ()]
-    if p.loss.traits.recession == ORDERED:
-        eta = p.offset + level + np.asarray(coef) @ Z
-        start[1] = best_thresholds(p.loss, p.y, eta, p.weights).t - level
-    if p.loss.traits.recession == OUTLASTS:
-        eta = p.offset + np.asarray(coef) @ Z
-        best = best_shape(p.loss, p.y, eta, p.weights)
-        start[1] = [best.level + best.shape * p.loss.center, best.shape]
+    start = [np.ravel(coef), *_levels(p, Z, coef, level)]
     start = np.concatenate(start) * of.unit
     low, high = (np.full(of.unit.size, side * np.inf) for side in (-1.0, 1.0))
     low[: k * width] = np.repeat(lower, width) * of.unit[: k * width]
@@ -310,7 +304,7 @@ def limit_of(problem, Z, lower, upper, coef, level, *, known=None):
     if face is not remembered:
         known.keep(columns, face, width)
     if _unbounded(p.loss, face):
-        value = mean_loss(p.loss, p.y, eta, p.weights)
+        value = mean_loss(p.loss, p.y, p.offset + np.asarray(coef) @ Z, p.weights)
         return Limit(value, np.asarray(coef), level, face, start / of.unit, False)
     reached = reached and face.clear
     grows, at = of.A[face.gone] @ face.d, of.at[face.gone] + of.A[face.gone] @ x
@@ -325,6 +319,20 @@ def limit_of(problem, Z, lower, upper, coef, level, *, known=None):
     return Limit(value, x[:k], float(x[k]) if fitted else 0.0, face, x, reached)
 
 
+def _levels(problem, Z, coef, level):
+    """[what follows the coefficients in `Face`]: intercepts, thresholds, or b0 and the shape, those
+    that are best for the predictors where no fit has them.
+    """
+    p = problem
+    if p.loss.traits.recession not in (ORDERED, OUTLASTS):
+        return [np.ravel(level)] if p.intercept else []
+    eta = p.offset + level + np.asarray(coef) @ Z
+    if p.loss.traits.recession == ORDERED:
+        return [best_thresholds(p.loss, p.y, eta, p.weights).t - level]
+    best = best_shape(p.loss, p.y, eta, p.weights)
+    return [np.array([best.level + level + best.shape * p.loss.center, best.shape])]
+
+
 def _unbounded(loss, face):
     """Whether the loss has no infimum: where the shape of a Weibull model grows."""
     return loss.traits.recession == OUTLASTS and bool(face.gone[-1])
@@ -335,6 +343,25 @@ def _infimum(problem, Z, face, start, box):
     if _unbounded(problem.loss, face):
         return start, -np.inf, False
     return _minimized(_terms_left(problem, Z, face), start, face, box)
+
+
+def has_optimum(problem, Z, lower, upper, coef, level):
+    """Whether the derivatives at coefficients show that a loss, other than of ordered classes, has
+    a finite optimum on columns, see `recession.shows_optimum`; the arguments are those of
+    `limit_of`.
+    """
+    p = problem
+    of = functions_of(p.loss, p.y, Z, p.intercept, lower, upper, offset=p.offset)
+    x = np.concatenate([np.ravel(coef), *_levels(p, Z, coef, level)]) * of.unit
+    whole = Face(of, np.zeros(x.size), np.zeros(of.held.size, dtype=bool), np.empty((x.size, 0)))
+    _, gradient, H = _terms_left(p, Z, whole)(x)
+    # where a bound ends the way down, a slope does not count
+    held = ((of.low == 0.0) & (gradient > 0.0)) | ((of.high == 0.0) & (gradient < 0.0))
+    # of a row's classes, or the members of a risk set, any two may differ, by twice as much
+    A, rate = (Z.T / of.unit, 2.0) if p.loss.traits.recession == MONOTONE else (of.A, 1.0)
+    if p.loss.traits.recession == OUTLASTS:
+        rate = np.append(np.ones(p.y.size), 2.0 / x[-1])  # -log x[-1], on the way up
+    return shows_optimum(H, np.where(held, 0.0, gradient), A, 2.0 if p.y.ndim == 2 else rate)
 
 
 def _minimized(terms, start, face, box):

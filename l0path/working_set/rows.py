@@ -10,7 +10,7 @@ import numpy as np
 from ..problem.coupled.weibull import best_shape
 from ..problem.losses import Squared, smoothness
 from ..problem.problem import Fit
-from ..problem.recession import certain_optimum
+from ..problem.recession import ordered_optimum
 from ..problem.responses import pseudo_response
 from ..problem.traits import FAR_OUT, NO_RECESSION, ORDERED, OUTLASTS
 from ..problem.verbs import multiplies, sizes_of_curvatures
@@ -151,20 +151,19 @@ class RowModel(NewtonRefits, WorkingColumns):
         return -1, None
 
     def runs_off(self, capped, fit, eta):
-        """Whether a fit may be far along a direction of recession that the curvatures, which are
-        differences under a coupled loss, did not show.
+        """As in `NewtonRefits`; of ordered classes, whose curvatures are differences, whatever the
+        weights.
         """
         p = self.problem
         if self.ended(eta):
             return True
-        if capped < ORDERED:
+        if capped != ORDERED:
+            return super().runs_off(capped, fit, eta)
+        if np.abs(eta - p.offset).max() + self.nearer <= FAR_OUT[NO_RECESSION]:
             return False
-        enough = FAR_OUT[NO_RECESSION if capped == ORDERED else capped]
-        if np.abs(eta - p.offset).max() + self.nearer <= enough:
+        if clear_optimum(p.y, self.weighted(fit, 0.0)):
             return False
-        if capped == ORDERED and clear_optimum(p.y, self.weighted(fit, 0.0)):
-            return False
-        return not certain_optimum(p, self.Z[self.where[fit.support]], eta)
+        return not ordered_optimum(p, self.Z[self.where[fit.support]], eta)
 
     def ended(self, eta):
         p = self.problem

@@ -12,7 +12,7 @@ from l0path.exchange.neighborhoods.chord import Exchanges, OrderedNeighborhood
 from l0path.exchange.ordered.trials import first_below
 from l0path.exchange.ranking import Candidate
 from l0path.problem.problem import pose
-from l0path.problem.recession import certain_optimum
+from l0path.problem.recession import ordered_optimum
 from l0path.working_set.newton import rows_of
 from l0path.working_set.rows import RowModel
 from l0path.working_set.several.ordered import clear_optimum
@@ -87,7 +87,7 @@ def test_optima_shown_by_curvatures_have_no_separating_direction():
             at = model.weighted(fit, 0.0)
             shown.append(clear_optimum(model.problem.y, at))
             assert not (shown[-1] and 2 in S)
-            assert certain_optimum(model.problem, model.Z[S], at.eta) or not shown[-1]
+            assert ordered_optimum(model.problem, model.Z[S], at.eta) or not shown[-1]
     assert sum(shown) >= 10  # of 18 without the column that separates
 
 

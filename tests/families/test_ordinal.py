@@ -21,7 +21,7 @@ import l0path
 from l0path.errors import SeparationWarning
 from l0path.problem import verbs
 from l0path.problem.coupled.ordinal import Ordinal, best_thresholds
-from l0path.problem.recession import certain_optimum
+from l0path.problem.recession import ordered_optimum
 from l0path.problem.verbs import (
     along_the_way,
     coupling_of_rows,
@@ -294,7 +294,7 @@ def test_an_optimum_is_told_only_where_no_direction_separates(seed):
         apart = separates(Z, codes)
         for steps in (0, 3, 10, 30, 300):
             eta = way_down(Z, codes, steps)
-            told.append(certain_optimum(problem, np.ascontiguousarray(Z.T), eta))
+            told.append(ordered_optimum(problem, np.ascontiguousarray(Z.T), eta))
             assert not (apart and told[-1])
         assert apart or told[-1]  # at the optimum
     assert not all(told)

@@ -13,8 +13,7 @@ from ...problem.coupled.ordinal import (
     thresholds_in,
     thresholds_size,
 )
-from ...problem.recession import LEAST_SPREAD
-from ...problem.traits import SURE
+from ...problem.recession import LEAST_SPREAD, SURE
 from ...problem.verbs import rank_of, state_of_rows
 from ..linear_algebra import invert_with_ridge, predictor, products
 
@@ -112,7 +111,7 @@ def _fill(rows, thresholds, table):
 
 @njit
 def clear_optimum(y, at):
-    """`recession.certain_optimum` where it can be told by the Hessian in the coefficients: a term
+    """`recession.ordered_optimum` where it can be told by the Hessian in the coefficients: a term
     of curvature h has a'H^-1 a <= 1 / h, and the least eigenvalue of H is at least
     1 / trace(H^-1).
 
