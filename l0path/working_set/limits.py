@@ -326,11 +326,11 @@ def _levels(problem, Z, coef, level):
     p = problem
     if p.loss.traits.recession not in (ORDERED, OUTLASTS):
         return [np.ravel(level)] if p.intercept else []
-    eta = p.offset + level + np.asarray(coef) @ Z
+    eta = p.offset + np.asarray(coef) @ Z
     if p.loss.traits.recession == ORDERED:
-        return [best_thresholds(p.loss, p.y, eta, p.weights).t - level]
+        return [best_thresholds(p.loss, p.y, eta + level, p.weights).t - level]
     best = best_shape(p.loss, p.y, eta, p.weights)
-    return [np.array([best.level + level + best.shape * p.loss.center, best.shape])]
+    return [np.array([best.level + best.shape * p.loss.center, best.shape])]
 
 
 def _unbounded(loss, face):
