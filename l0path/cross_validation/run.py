@@ -113,8 +113,9 @@ def cv_fit(
         for the logistic loss; for the hinge losses it is the mean loss itself. loss="cox" takes
         "deviance", what the held-out rows add to -2 log partial likelihood, for each of their
         events and as if there were as many rows as in all folds, "concordance", Harrell's,
-        "concordance_uno", Uno's, and "integrated_brier", see `Path.score_over_time`. A metric that
-        fails for the first solution does so before the folds are solved.
+        "concordance_uno", Uno's, and "integrated_brier", see `Model.score`; loss="weibull" the
+        same, with the mean of -2 log likelihood. A metric that fails for the first solution does so
+        before the folds are solved.
     groups_cv : array-like of shape (n,) or str, optional
         Labels of rows that stay together in a fold, and with a formula also the name of a column.
         None keeps no rows together.

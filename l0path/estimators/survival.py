@@ -39,8 +39,8 @@ class L0Survival(SurvivalMethods, ModelOfOneSize):
         features make the likelihood monotone (a coefficient would grow without end), a small
         lambda2, such as 1e-3, keeps them in the search.
     loss : str or record, default "cox"
-        "cox", or l0path.losses.Cox(ties="breslow") for Breslow's way of counting events at the same
-        time.
+        "cox", l0path.losses.Cox(ties="breslow") for Breslow's way of counting events at the same
+        time, or "weibull", whose loss is -log likelihood for each row, without strata.
     strata : str or int, optional
         A column of X, by name (of a DataFrame; it may hold texts then) or number, whose values are
         strata: their baseline hazards differ. It is no feature. As a column it goes with its rows
@@ -181,8 +181,8 @@ class L0SurvivalCV(SurvivalMethods, ModelOfBestScore):
         Shares of the shrunken models in the mixtures that are tried, as in `l0path.cv_fit`. None
         means 0, 0.5 and 1 for lambda2="auto", else 1.
     loss : str or record, default "cox"
-        "cox", or l0path.losses.Cox(ties="breslow") for Breslow's way of counting events at the same
-        time.
+        "cox", l0path.losses.Cox(ties="breslow") for Breslow's way of counting events at the same
+        time, or "weibull", whose loss is -log likelihood for each row, without strata.
     strata : str or int, optional
         A column of X whose values are strata, as in `L0Survival`.
     algorithm : str or settings record, default "swap"

@@ -222,8 +222,8 @@ class Model:
             If the fit had strata: those of the rows, or the name of a column of the DataFrame X.
             None takes the column that the fit named, if X has it.
         times : array-like of shape (q,) or "events", optional
-            For loss="cox": times at which auc and brier are wanted, as in the Notes; "events" takes
-            those of the events in y before the last time in y.
+            For survival times: times at which auc and brier are wanted, as in the Notes; "events"
+            takes those of the events in y before the last time in y.
 
         Returns
         -------
@@ -235,7 +235,8 @@ class Model:
             is the number n of rows of the fit (of m new rows: 2 log(n / m) more than with weights
             of 1), so that it compares with that of the fit and of folds, concordance,
             concordance_uno and integrated_brier (the mean of brier over time); NaN
-            where these rows do not define them.
+            where these rows do not define them. For loss="weibull" the same with -2 log likelihood
+            for each row.
 
         Raises
         ------
@@ -378,9 +379,9 @@ class Model:
             of R's `sandwich::vcovHC`, for gamma and Tweedie regressions with the observed
             information (statsmodels has "HC0" under these names); negative binomial and ordinal
             regressions have "HC0" alone. For the Huber loss "H1", "H2" or "H3"; for
-            loss="cox" "nonrobust", "robust" or "cluster". None means "nonrobust", "H1" for the
+            survival times "nonrobust", "robust" or "cluster". None means "nonrobust", "H1" for the
             Huber loss, and the sandwich where sample_weight makes a pseudo-likelihood: "HC0", and
-            "robust" for Cox regressions.
+            "robust" for survival times.
         cov_kwds : dict, optional
             Its options, such as {"groups": labels} for "cluster" (one label per row, after a
             formula also of the rows of the data before incomplete rows were dropped; or the name of
@@ -437,6 +438,9 @@ class Model:
         - cox: PHReg. It takes no weights: with weights, or another cov_type, the columns are
           refitted here, by maximum partial likelihood, with the results that R's coxph has
           (`params`, `bse`, `pvalues`, `conf_int`, `cov_params`, `llf`, `summary`).
+        - weibull: a likelihood model of the intercept, the coefficients (log hazard ratios) and
+          log(shape), with the errors of R's survreg, robust and cluster ones too. Rows that stand
+          for several are repeated.
 
         Where features separate the classes, or the likelihood has no maximum for another reason,
         the tables of the results (`summary()`, `estimates()`) show inf or -inf for an infinite
@@ -751,7 +755,7 @@ class Model:
             above a histogram of the probabilities; several classes have a curve for each, ordered
             classes for each threshold, numbers their mean, quantiles the share of responses below
             them (`l0path.plots.calibration`, `l0path.plots.calibration_of_means`).
-            "survival": for loss="cox", Kaplan-Meier curves with 95 % limits
+            "survival": for survival times, Kaplan-Meier curves with 95 % limits
             (`l0path.plots.kaplan_meier`) of groups of rows by their linear predictor, and the
             numbers at risk. With X and without times and events: the predicted curves of these
             rows, at most 12, with the labels of their index.

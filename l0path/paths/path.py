@@ -757,9 +757,9 @@ class Path:
             without any selector but of a `CVPath`, all models predict.
         type : str, optional
             "response" for the mean, "link" for the linear predictor, "class" for labels, or for
-            loss="cox" "risk" for exp(linear predictor), the hazard relative to that of a row of
+            survival times "risk" for exp(linear predictor), the hazard relative to that of a row of
             zeros. None means "response" where the loss has a mean, and "link" for the hinge losses
-            and loss="cox".
+            and survival times.
         offset : array-like of shape (m,) or str, optional
             The offset, or the name of a column of the DataFrame X. It is needed if the fit had one,
             unless that was a column, which is looked up in X, or a term of a formula, which is
@@ -851,7 +851,7 @@ class Path:
         if type == "response":
             if self._meta.traits.response == "survival":
                 raise ValueError(
-                    "type='response' needs a loss with a mean, and cox has none: use type='risk' "
+                    f"type='response' needs a loss with a mean, and {loss} has none: use type='risk' "
                     "(the hazard beside the baseline) or 'link', or model.survival(X) for "
                     "probabilities"
                 )
@@ -881,7 +881,7 @@ class Path:
                 f"type={type!r} is not known; choose None, 'link' or 'risk', or use "
                 "model.survival(X, times=...)"
             )
-        what = "is for loss='cox'" if type == "risk" else "is not known"
+        what = "is for survival times" if type == "risk" else "is not known"
         raise ValueError(
             f"type={type!r} {what}; choose None, 'link', 'response' or, for classes, 'class'"
         )
