@@ -851,9 +851,9 @@ class Path:
         if type == "response":
             if self._meta.traits.response == "survival":
                 raise ValueError(
-                    f"type='response' needs a loss with a mean, and {loss} has none: use type='risk' "
-                    "(the hazard beside the baseline) or 'link', or model.survival(X) for "
-                    "probabilities"
+                    f"type='response' needs a loss with a mean, and {loss} has none: use "
+                    "type='risk' (the hazard beside the baseline) or 'link', or model.survival(X) "
+                    "for probabilities"
                 )
             if not link:
                 raise ValueError(
@@ -881,7 +881,7 @@ class Path:
                 f"type={type!r} is not known; choose None, 'link' or 'risk', or use "
                 "model.survival(X, times=...)"
             )
-        what = "is for survival times" if type == "risk" else "is not known"
+        what = "is for loss='cox' or 'weibull'" if type == "risk" else "is not known"
         raise ValueError(
             f"type={type!r} {what}; choose None, 'link', 'response' or, for classes, 'class'"
         )
