@@ -212,6 +212,8 @@ TAKES_SECONDS = [46514, 75437, 82505, 84622, 90062, 92907]
         200663,
         202037,
         202377,
+        206078,
+        206138,
     ],
 )
 def test_what_was_false_once_is_not_again(seed):
