@@ -14,8 +14,6 @@ SENT = {EMPTIES: "the rates of some rows to zero", FILLS: "the shares of some ro
 # |eta - offset| beyond which a fit may run off to infinity, by recession: half as far where
 # differences of predictors count
 FAR_OUT = (20.0, 20.0, 20.0, 10.0, 20.0, 10.0)
-# of what shows that there is an optimum: below 1, so that rounding does not matter
-SURE = 0.1
 
 
 def nearer(recession, weights):

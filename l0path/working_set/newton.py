@@ -20,7 +20,7 @@ import numpy as np
 from ..compiled import part
 from ..core.dispatch import njit
 from ..problem.losses import ETA_CAP
-from ..problem.traits import FAR_OUT, ORDERED, SEPARATES, SURE
+from ..problem.traits import FAR_OUT, SEPARATES
 from ..problem.verbs import (
     Tangent,
     bound_of_rows,
@@ -37,7 +37,6 @@ from .linear_algebra import (
     copy,
     couple,
     filled,
-    invert_factor,
     predictor,
     products,
     rounding,
@@ -60,6 +59,8 @@ UNSOLVED = 0.1  # of the violation, left by an undamped step: the model has no o
 UNSOLVED_SIZE = 1e-10  # the same, of the size of what the quadratic model is summed from
 SOLVED = 1e-9  # of the violation, left by a step whose end may bound F from below
 SOLVED_SIZE = 1e-12  # the same, of the size of what the quadratic model is summed from
+INFEASIBLE = 1e-9  # of the size of a dual point: slopes that make it none
+REACH = 2.0  # times the coefficients at either end of a step, an optimum lies nearer
 MAY_PROMISE = 2.0  # times what a step promises, F may fall yet: else its bound is worked out
 SUFFICIENT = 1e-4  # share of the promised decrease that an accepted step has
 SHORTEST = 1e-4  # share of a step that a line search leaves of it
@@ -118,7 +119,6 @@ class Stopping(NamedTuple):
     capped: int  # how the loss recedes (`problem.traits`): it ends as SEPARATED; 0 for never
     smooth: bool  # whether no curvature of the loss jumps
     max_iter: int  # steps
-    nearer: float = 0.0  # see `traits.nearer`
 
 
 class NewtonModel(NamedTuple):
@@ -316,12 +316,11 @@ def refit(rows, S, shrunk, box, x, stopping, eta):
     model has no optimum within reach. Gives up with REJECTED once weak duality shows that F cannot
     fall below the target (`verbs.bound_of_rows`). With stopping.capped > 0 (no shrinkage) it ends
     as SEPARATED when (SEPARATES) eta - offset predicts every class without error, if the box lets
-    it go on that way, or when predictors are farther than FAR_OUT from the offset (less where
-    weights are far apart) and there may be no optimum: the curvature along some direction has
-    vanished, or `_has_optimum` does not tell. x is then cut back to |eta - offset| <= 30, while F
-    stays as low as it was, or the 0 that is approached.
+    it go on that way, or when predictors are farther than FAR_OUT from the offset and the curvature
+    along some direction has vanished; x is then cut back to |eta - offset| <= 30, while F stays as
+    low as it was, or the 0 that is approached.
     """
-    n, capped, near_by = rows.y.size, stopping.capped, NEAR_BY - stopping.nearer
+    n, capped = rows.y.size, stopping.capped
     model, reference = begin(rows, S, shrunk, box, x)
     work, held, span = row_work(rows, x.size, S.size, eta), filled(x.size, 0.0), np.empty(2)
     F = value_at(rows, S, model, x, eta)
@@ -349,11 +348,13 @@ def refit(rows, S, shrunk, box, x, stopping, eta):
             return REJECTED, F, worst
         if outcome == STUCK:
             copy(work.eta, eta)
-            status = CONVERGED if worst <= LITTLE_VIOLATION * scale or close else MAX_ITER
+            # from a start at which the loss overflows no step is known to lower it
+            if F < np.inf and (worst <= LITTLE_VIOLATION * scale or close):
+                status = CONVERGED
             break
         gain = F - value
         F = value
-        idle, here_by = gain <= rounding(n) * level, capped == 0 or far <= near_by
+        idle, here_by = gain <= rounding(n) * level, capped == 0 or far <= NEAR_BY
         # where F hardly depends on b (weights that are far apart) the slopes have to be small, too
         flat = worst <= FLAT * scale and (idle or promised <= NO_PROMISE * max(about, level))
         if flat and here_by:
@@ -387,10 +388,9 @@ def refit(rows, S, shrunk, box, x, stopping, eta):
         if converged or (idle and flat and little):
             status = CONVERGED
             break
-    if capped > 0 and status != SEPARATED and far + stopping.nearer > FAR_OUT[capped]:
-        if diverged(model) or not (capped == ORDERED or _has_optimum(rows, S, model)):
-            status = SEPARATED
-            _cut_back(rows, S, model, work, held)
+    if capped > 0 and status != SEPARATED and far > FAR_OUT[capped] and diverged(model):
+        status = SEPARATED
+        _cut_back(rows, S, model, work, held)
     return status, F, worst
 
 
@@ -465,6 +465,25 @@ def _flat_by_column(rows, S, model, slopes, left):
 
 
 @njit
+def _off_by(model, tangent, end, left, extra):
+    """How much lower than a bound by `bound_of_rows` F may be. Its dual point is feasible but for
+    slopes that `newton_step` has left, those of the damping `extra` among them: F falls by these on
+    the way to an optimum that is about as far out as the step. Infinite where they are no rounding
+    of what the dual point sums, which they are not where the loss is about to overflow.
+    """
+    x, new, reach, damped, size = model.x, model.new, 0.0, 0.0, 0.0
+    for a in range(x.size):
+        damped = max(damped, extra * model.squares[a] * abs(new[a] - x[a]))
+        reach += abs(x[a]) + abs(new[a])
+    if end.size == tangent.curvatures.size:  # one predictor
+        for i in range(end.size):
+            size += abs(tangent.slopes[i] + tangent.curvatures[i] * (end[i] - tangent.start[i]))
+        if left + damped > INFEASIBLE * size:
+            return np.inf
+    return REACH * reach * (left + damped)
+
+
+@njit
 def _descend(rows, S, model, work, here, target):
     """One step from x to `new` that lowers F: undamped with a line search first, then damped ever
     more. Returns (STEPPED, STUCK or REJECTED; F there, decrease promised, damping).
@@ -494,7 +513,9 @@ def _descend(rows, S, model, work, here, target):
             tangent = Tangent(work.eta, work.slopes, work.curvatures)
             bound += bound_of_rows(rows.loss, rows.y, rows.weights, tangent, eta)
             if bound > target + blind:
-                return REJECTED, F, promised, damping
+                bound -= _off_by(model, tangent, eta, left, FLATTEST * here.mean_curvature)
+                if bound > target + blind:
+                    return REJECTED, F, promised, damping
         accepted = value <= F - SUFFICIENT * promised or (promised <= blind and value <= F + noise)
         if not accepted and damping == 0.0 and promised > blind:
             length = line_minimum(rows, model, work.eta, eta)
@@ -566,45 +587,6 @@ def diverged(model):
             move[c] = 1.0 if c == a else 0.0
         most = max(most, cholesky_solve(R, m, move)[a])
     return most * NO_CURVATURE * largest > 1.0
-
-
-@njit
-def _has_optimum(rows, S, model):
-    """Whether the gradient and the Hessian at a point show that F has an optimum.
-
-    F is a sum of functions f of linear functions a'x with |f'''| <= r f''. Along a direction d with
-    d'Hd = 1 the slope is at least -g there, g^2 = gradient'H^-1 gradient, and the curvature at a
-    distance t at least exp(-R t), R = max r |a'd|. Where g R < 1 the slope becomes positive on
-    every way out. Weights have no part in that: where that of a row is so small that F and its
-    curvature are lost among the others, it is not here. Functions of several predictors, or of all
-    members of a risk set, depend on differences, which move by 2 |a'd| at most. Source: Bach
-    (Electronic Journal of Statistics 4, 2010), proposition 2.
-    """
-    k, n, m, reach, decrement = S.size, rows.y.size, model.x.size, 0.0, 0.0
-    K, L, B = k + 1 if rows.intercept else k, np.empty((m, m)), np.empty((m, m))
-    g, z, moved = np.empty(m), np.empty(m), filled(n, 0.0)
-    for a in range(m):
-        t = model.grad[a]  # where a bound ends the way down, a slope does not count
-        held = (t > 0.0 and model.lower[a] > -np.inf) or (t < 0.0 and model.upper[a] < np.inf)
-        z[a] = g[a] = 0.0 if held else t
-        copy(model.H[a], L[a])
-    if cholesky(L, m) > 0:
-        return False
-    cholesky_solve(L, m, z)
-    for a in range(m):
-        decrement += g[a] * z[a]
-    invert_factor(L, m, B)
-    for a in range(K):
-        for c in range(a + 1):
-            t = 0.0
-            for s in range(0, m, K):
-                t += (1.0 if a == c else 2.0) * B[s + a, s + c]
-            for i in range(n):
-                other = rows.Z[S[c], i] if c < k else 1.0
-                moved[i] += t * other * (rows.Z[S[a], i] if a < k else 1.0)
-    for i in range(n):
-        reach = max(reach, 4.0 * moved[i])
-    return decrement * reach < SURE * SURE
 
 
 @njit

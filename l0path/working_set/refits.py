@@ -10,12 +10,12 @@ from ..core.status import FitStatus
 from ..problem.problem import Fit
 from ..problem.recession import Directions, Untold
 from ..problem.responses import null_start
-from ..problem.traits import NO_RECESSION, SEPARATES, nearer
+from ..problem.traits import FAR_OUT, NO_RECESSION, SEPARATES, nearer
 from ..problem.verbs import along_the_way
 from . import newton
 from .columns import CLAIMED
 from .least_squares import from_rows
-from .limits import NOT_FAR, VANISHED, limit_of
+from .limits import NOT_FAR, VANISHED, has_optimum, limit_of
 
 
 class NewtonRefits:
@@ -86,6 +86,8 @@ class NewtonRefits:
         rules = newton.Shrinkage(float(lambda1), float(lambda2)), newton.Box(lower, upper)
         basis = self.basis(support, at) if free else (self.Z, at, None)
         found, eta = self._descended(support, basis, (b, level), (*rules, target, capped))
+        if start is not None and not np.isfinite(found[1]):  # a start at which the loss overflows
+            return self.refit(support, lambda1, lambda2, None, target)
         if found[0] == newton.MAX_ITER and free and basis[2] is None and at.size > 1:
             # columns may be so nearly dependent that steps on them do not arrive
             basis = self.orthogonal(at)
@@ -97,8 +99,6 @@ class NewtonRefits:
             return None
         if status == newton.SEPARATED:
             return self.limits[support.tobytes()]
-        if start is not None and not np.isfinite(value):  # a start at which the loss overflows
-            return self.refit(support, lambda1, lambda2, None, target)
         still = status == newton.MAX_ITER and not p.perfect(value, 0.0)  # slopes are no rounding
         flags = (FitStatus.NOT_CONVERGED,) if still or not np.isfinite(value) else ()
         # beside a row far from the others a Hessian in the units of columns says nothing of these
@@ -212,14 +212,20 @@ class NewtonRefits:
     def stopping(self, target, shrunk):
         """The rule that ends refits; shrunk: whether there is shrinkage."""
         capped = NO_RECESSION if shrunk else self.recession
-        most = min(self.max_iter, 1000)
-        return newton.Stopping(float(target), capped, self.smooth, most, self.nearer)
+        return newton.Stopping(float(target), capped, self.smooth, min(self.max_iter, 1000))
 
     def runs_off(self, capped, fit, eta):
-        """Whether a fit may be far along a direction of recession that the curvatures did not
-        show.
+        """Whether a fit may be far along a direction of recession that the curvatures did not show,
+        because weights are far apart.
         """
-        return False
+        if not (capped and self.nearer > 0.0 and np.isfinite(fit.value)):
+            return False
+        # steps may end at half of the distance: curvatures are not what they are asked for here
+        offset, p = self.row_data(self.Z).offset, self.problem
+        if np.abs(eta - offset).max() + self.nearer <= 0.5 * FAR_OUT[capped]:
+            return False
+        bounds, Z = self.bounds_of(fit.support), self.Z[self.where[fit.support]]
+        return not has_optimum(p, Z, *bounds, fit.b, self.begin((fit.b, fit.b0), 0)[1])
 
     def _on_rows(self, at, lambda1, lambda2, bounds, starts):
         """(b, b0, value, flags) of the working columns `at`, which are nearly dependent, the best

@@ -150,12 +150,12 @@ class RowModel(NewtonRefits, WorkingColumns):
         return -1, None
 
     def runs_off(self, capped, fit, eta):
-        """Whether a fit may be far along a direction of recession that the curvatures, which are
-        differences under a coupled loss, did not show.
+        """As in `NewtonRefits`; of ordered classes, whose curvatures are differences, whatever the
+        weights.
         """
         p = self.problem
         if capped != ORDERED:
-            return False
+            return super().runs_off(capped, fit, eta)
         if np.abs(eta - p.offset).max() + self.nearer <= FAR_OUT[NO_RECESSION]:
             return False
         if clear_optimum(p.y, self.weighted(fit, 0.0)):

@@ -151,7 +151,7 @@ def joint_refit(rows, S, lambda2, stopping, b, at):
         if not F <= held + rounding(n) * level:
             return MAX_ITER, F
         if last:
-            gone = stopping.capped > 0 and _may_run_off(rows, S, metric, at.eta, stopping)
+            gone = stopping.capped > 0 and _may_run_off(rows, S, metric, at.eta)
             return MAX_ITER if gone else CONVERGED, F
         fresh = not drift <= DRIFT
         if fresh and not _measure(rows, S, lambda2, at, metric):
@@ -248,12 +248,12 @@ def _drift(metric, at):
 
 
 @njit
-def _may_run_off(rows, S, metric, eta, stopping):
+def _may_run_off(rows, S, metric, eta):
     """Whether a predictor is far out and some direction has lost all curvature."""
     far = 0.0
     for i in range(eta.size):
         far = max(far, abs(eta[i] - rows.offset[i]))
-    if not far + stopping.nearer > FAR_OUT[ORDERED]:
+    if not far > FAR_OUT[ORDERED]:
         return False
     for a in range(S.size):
         metric.squares[a] = weighted_square(rows.Z[S[a]], rows.weights)

@@ -13,8 +13,7 @@ from ...problem.coupled.ordinal import (
     thresholds_in,
     thresholds_size,
 )
-from ...problem.recession import LEAST_SPREAD
-from ...problem.traits import SURE
+from ...problem.recession import LEAST_SPREAD, SURE
 from ...problem.verbs import rank_of, state_of_rows
 from ..linear_algebra import invert_with_ridge, predictor, products
 
