@@ -493,3 +493,21 @@ def test_a_loss_is_not_lost_where_large_numbers_cancel_in_the_predictor():
         for k in (1, 2, 3):
             values = rational_least_squares.values(X[1:], y[1:], k)
             assert path.model(k=k).objective == pytest.approx(min(values.values()), rel=1e-9)
+
+
+def test_steps_from_predictors_that_have_no_curvature_end():
+    from l0path.working_set.least_squares import from_rows
+
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(30, 1))
+    y = np.digitize(X[:, 0] + rng.logistic(size=30), [-0.7, 0.7])
+    problem = resolved(request(1e5 * X, y, loss="ordinal", standardize=False), Clock())[1]
+    Z, free = problem.X.columns(np.arange(1)).T, np.array([np.inf])
+    found = [
+        from_rows(
+            problem, Z, 0.01, 0.0, bounds=(-free, free), start=(np.array([b]), 0.0), max_iter=200
+        )
+        for b in (0.0, 0.1, -0.1, 100.0)
+    ]
+    assert all(optimal for *_, optimal in found)
+    assert [value for _, _, value, _ in found] == pytest.approx([found[0][2]] * 4, rel=1e-9)

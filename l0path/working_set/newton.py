@@ -59,6 +59,8 @@ UNSOLVED = 0.1  # of the violation, left by an undamped step: the model has no o
 UNSOLVED_SIZE = 1e-10  # the same, of the size of what the quadratic model is summed from
 SOLVED = 1e-9  # of the violation, left by a step whose end may bound F from below
 SOLVED_SIZE = 1e-12  # the same, of the size of what the quadratic model is summed from
+INFEASIBLE = 1e-9  # of the size of a dual point: slopes that make it none
+REACH = 2.0  # times the coefficients at either end of a step, an optimum lies nearer
 MAY_PROMISE = 2.0  # times what a step promises, F may fall yet: else its bound is worked out
 SUFFICIENT = 1e-4  # share of the promised decrease that an accepted step has
 SHORTEST = 1e-4  # share of a step that a line search leaves of it
@@ -346,7 +348,9 @@ def refit(rows, S, shrunk, box, x, stopping, eta):
             return REJECTED, F, worst
         if outcome == STUCK:
             copy(work.eta, eta)
-            status = CONVERGED if worst <= LITTLE_VIOLATION * scale or close else MAX_ITER
+            # from a start at which the loss overflows no step is known to lower it
+            if F < np.inf and (worst <= LITTLE_VIOLATION * scale or close):
+                status = CONVERGED
             break
         gain = F - value
         F = value
@@ -461,6 +465,25 @@ def _flat_by_column(rows, S, model, slopes, left):
 
 
 @njit
+def _off_by(model, tangent, end, left, extra):
+    """How much lower than a bound by `bound_of_rows` F may be. Its dual point is feasible but for
+    slopes that `newton_step` has left, those of the damping `extra` among them: F falls by these on
+    the way to an optimum that is about as far out as the step. Infinite where they are no rounding
+    of what the dual point sums, which they are not where the loss is about to overflow.
+    """
+    x, new, reach, damped, size = model.x, model.new, 0.0, 0.0, 0.0
+    for a in range(x.size):
+        damped = max(damped, extra * model.squares[a] * abs(new[a] - x[a]))
+        reach += abs(x[a]) + abs(new[a])
+    if end.size == tangent.curvatures.size:  # one predictor
+        for i in range(end.size):
+            size += abs(tangent.slopes[i] + tangent.curvatures[i] * (end[i] - tangent.start[i]))
+        if left + damped > INFEASIBLE * size:
+            return np.inf
+    return REACH * reach * (left + damped)
+
+
+@njit
 def _descend(rows, S, model, work, here, target):
     """One step from x to `new` that lowers F: undamped with a line search first, then damped ever
     more. Returns (STEPPED, STUCK or REJECTED; F there, decrease promised, damping).
@@ -490,7 +513,9 @@ def _descend(rows, S, model, work, here, target):
             tangent = Tangent(work.eta, work.slopes, work.curvatures)
             bound += bound_of_rows(rows.loss, rows.y, rows.weights, tangent, eta)
             if bound > target + blind:
-                return REJECTED, F, promised, damping
+                bound -= _off_by(model, tangent, eta, left, FLATTEST * here.mean_curvature)
+                if bound > target + blind:
+                    return REJECTED, F, promised, damping
         accepted = value <= F - SUFFICIENT * promised or (promised <= blind and value <= F + noise)
         if not accepted and damping == 0.0 and promised > blind:
             length = line_minimum(rows, model, work.eta, eta)

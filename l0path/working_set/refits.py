@@ -86,6 +86,8 @@ class NewtonRefits:
         rules = newton.Shrinkage(float(lambda1), float(lambda2)), newton.Box(lower, upper)
         basis = self.basis(support, at) if free else (self.Z, at, None)
         found, eta = self._descended(support, basis, (b, level), (*rules, target, capped))
+        if start is not None and not np.isfinite(found[1]):  # a start at which the loss overflows
+            return self.refit(support, lambda1, lambda2, None, target)
         if found[0] == newton.MAX_ITER and free and basis[2] is None and at.size > 1:
             # columns may be so nearly dependent that steps on them do not arrive
             basis = self.orthogonal(at)
@@ -97,8 +99,6 @@ class NewtonRefits:
             return None
         if status == newton.SEPARATED:
             return self.limits[support.tobytes()]
-        if start is not None and not np.isfinite(value):  # a start at which the loss overflows
-            return self.refit(support, lambda1, lambda2, None, target)
         still = status == newton.MAX_ITER and not p.perfect(value, 0.0)  # slopes are no rounding
         flags = (FitStatus.NOT_CONVERGED,) if still or not np.isfinite(value) else ()
         # beside a row far from the others a Hessian in the units of columns says nothing of these
