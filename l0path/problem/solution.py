@@ -153,8 +153,8 @@ def in_user_units(
     if predicted is None:
         predicted = data.design.dot(support, beta) if support.size else np.zeros(data.y.shape)
     eta = _predictors(problem, data, weights, (support, beta, intercept), predicted)
-    loss, free = _loss_at(data, weights, eta)
-    intercept = intercept + free.level
+    loss, own = _loss_at(data, weights, eta)
+    intercept = intercept + own.level
     if FitStatus.SEPARATED in fit.flags and data.loss.traits.recession != NO_RECESSION:
         loss = min(loss, float(fit.value))  # the infimum, which coefficients only come close to
     shrinkage = _shrinkage(lambda1, lambda2, b)
@@ -193,8 +193,8 @@ def in_user_units(
         optimality=_optimality(optimality, status, flags, on_grid, only, alone),
         flags=tuple(flags),
         groups=chosen,
-        thresholds=free.thresholds,
-        baseline=free.baseline,
+        thresholds=own.thresholds,
+        baseline=own.baseline,
     )
 
 
@@ -248,12 +248,12 @@ def _mixture(problem, data, s, plain, *, g, weights, predicted, measured):
     beta = g * s.beta + (1.0 - g) * plain[0]
     intercept = g * s.intercept + (1.0 - g) * plain[1]
     loss = shrinkage = float("nan")
-    free, cost = Free(), 0.0
+    own, cost = Free(), 0.0
     if predicted is not None:
         eta = intercept + g * predicted[0] + (1.0 - g) * predicted[1]
         eta = eta if data.offset is None else eta + data.offset
-        loss, free = _loss_at(data, weights, eta)
-        intercept = intercept + free.level
+        loss, own = _loss_at(data, weights, eta)
+        intercept = intercept + own.level
     if measured:
         b = _standardized(problem, data, s.support, beta)
         shrinkage = _shrinkage(s.lambda1, s.lambda2, b)
@@ -266,8 +266,8 @@ def _mixture(problem, data, s, plain, *, g, weights, predicted, measured):
         shrinkage=shrinkage,
         objective=loss + shrinkage + cost,
         flags=(*s.flags, FEWER) if _fewer(problem, s.support, beta, s.groups) else s.flags,
-        thresholds=free.thresholds,
-        baseline=free.baseline,
+        thresholds=own.thresholds,
+        baseline=own.baseline,
         relax=float(g),
     )
 
