@@ -215,7 +215,7 @@ def summary(model: Model, X: Matrix | None = None, y: ArrayLike | None = None) -
         **{name: row[name] for name in SHOWN_OF_MODEL},
         "intercept": model.intercept if self._meta.first_names else None,
         "thresholds": self._meta.ordered,
-        "shape": model.shape,
+        "shape": solution.shape,
     }
     return Summary(table, header, None if own is coef else coef)
 

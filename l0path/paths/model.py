@@ -154,15 +154,6 @@ class Model:
         return float(value)
 
     @property
-    def shape(self) -> float | None:
-        """The shape kappa of a model of loss="weibull", whose hazard is proportional to
-        t^(kappa - 1); None for other losses.
-        """
-        if not self.path._meta.traits.constant:
-            return None
-        return self._solution.baseline.shape
-
-    @property
     def coef(self) -> pd.Series | pd.DataFrame:
         """The intercept, as "(Intercept)", and the coefficients of the chosen features, in units of
         y and X; a DataFrame with a column for each of several responses.
@@ -621,7 +612,7 @@ class Model:
         They are exp(-H) of the cumulative hazard H. Of loss="cox" the baseline hazard goes with the
         ties of the fit: Breslow's estimator for "breslow", its correction for tied events (as in
         R's `survfit`) for "efron". Of loss="weibull" H is exp(eta) t^shape with the linear
-        predictor eta.
+        predictor eta and the shape of `details`.
 
         Parameters
         ----------

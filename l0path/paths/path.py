@@ -188,11 +188,12 @@ class Path:
     def details(self) -> pd.DataFrame:
         """`table` with all columns: also slices and penalties, the mean loss, the interval of
         lambda0 for which a model is the best one, lower bound and gap, whether and how the fit
-        ended, the number of exchanges tried, and flags.
+        ended, the number of exchanges tried, and flags; of loss="weibull" the shape.
         """
         if self._table is None:
             rows = [self._row(s) for s in self._solutions]
-            self._table = pd.DataFrame(rows, columns=DETAILS[:-1])
+            more = ["shape"] if self._meta.traits.constant else []
+            self._table = pd.DataFrame(rows, columns=[*DETAILS[:-1], *more])
             self._table["exchanges"] = pd.array(self._table["exchanges"], dtype="Int64")
             self._table[DETAILS[-1]] = pd.Series(self._chosen(), dtype=object)
         return Table(self._table.copy())
@@ -210,6 +211,7 @@ class Path:
             # compared with all others, where no bound closed the gap
             closed = relative_gap(s.objective, bound) <= GLOBAL_GAP
             bound = bound if closed else s.objective
+        shape = {} if s.shape is None else {"shape": s.shape}
         return {
             "k": s.k,
             "n_features": s.n_nonzero,
@@ -230,6 +232,7 @@ class Path:
             "optimality": s.optimality,
             "exchanges": s.exchanges,
             "flags": s.noticed,
+            **shape,
         }
 
     def __len__(self):

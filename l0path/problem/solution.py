@@ -61,6 +61,11 @@ class Solution(NamedTuple):
     relax: float = 1.0
 
     @property
+    def shape(self):
+        """The shape of a Weibull model, None of others."""
+        return getattr(self.baseline, "shape", None)
+
+    @property
     def units(self):
         """The units that sizes count: the columns, or the groups."""
         return self.support if self.groups is None else self.groups

@@ -101,7 +101,7 @@ def python_code(model: Model) -> str:
     meta = model.path._meta
     names, etas = _predictors(model, PYTHON)
     several = meta.responses is not None
-    argument = ", offset" if meta.has_offset else ""
+    argument, shape = ", offset" if meta.has_offset else "", model._solution.shape
     lines = textwrap.wrap(_plain(", ".join(names)), 92) or ["(none)"]
     doc = [
         _about(meta) + ".",
@@ -109,7 +109,7 @@ def python_code(model: Model) -> str:
         "data: a table, or a dictionary of numbers or NumPy arrays, with the columns",
         *lines,
         *_about_results(meta),
-        *([] if model.shape is None else [f"shape: {model.shape!r}"]),
+        *([] if shape is None else [f"shape: {shape!r}"]),
     ]
     if meta.has_offset:
         each = "for each row and each of them" if several else "for each row"

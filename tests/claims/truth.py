@@ -126,8 +126,8 @@ class Row:
         self.details = details = model.details.to_dict()
         full = model.path.coef(index=model._index, full=True).to_numpy(dtype=float)
         self.intercept = np.asarray(model.intercept, dtype=float)
-        if model.shape is not None:
-            self.intercept = np.append(self.intercept, model.shape)
+        if "shape" in details:
+            self.intercept = np.append(self.intercept, details["shape"])
         self.beta = full[-o.p :]
         self.t = o.coordinates(np.arange(o.p), self.beta, self.intercept)[None, :]
         for bound in (o.low, o.high):  # at a bound up to rounding of units

@@ -296,8 +296,9 @@ def ovarian():
 def test_models_and_refits_are_those_of_survreg():
     path = l0path.fit("Surv(time, died) ~ age + rx", ovarian(), loss="weibull")
     model = path.model(k=2)
-    assert model.shape == pytest.approx(1 / SCALE, rel=1e-6)
-    np.testing.assert_allclose(-model.coef / model.shape, COEF, rtol=1e-5)
+    shape = model.details["shape"]
+    assert shape == pytest.approx(1 / SCALE, rel=1e-6)
+    np.testing.assert_allclose(-model.coef / shape, COEF, rtol=1e-5)
     table = path.score_table().loc[2]
     assert table[["loglik", "aic", "bic"]].tolist() == pytest.approx([LOGLIK, AIC, BIC], abs=1e-7)
     refit = model.refit()
@@ -536,7 +537,7 @@ def test_survival_curves_are_the_formula():
     model = l0path.fit(X, np.column_stack([time, event]), loss="weibull").model(k=3)
     at = np.array([0.0, 0.3, 1.0, 50.0])
     eta = model.intercept + X[:, model.support] @ model._solution.beta
-    hazard = np.exp(eta)[:, None] * at**model.shape
+    hazard = np.exp(eta)[:, None] * at ** model.details["shape"]
     np.testing.assert_allclose(model.survival(X, times=at), np.exp(-hazard), atol=1e-14)
     np.testing.assert_allclose(
         model.survival(X, times=at, type="cumulative_hazard"), hazard, rtol=1e-12
@@ -559,7 +560,7 @@ def test_files_and_pickles_keep_intercepts_and_shapes(tmp_path):
         pickle.loads(pickle.dumps(path)),
     ):
         assert other.coef(k=2).equals(path.coef(k=2))
-        assert other.model(k=2).shape == path.model(k=2).shape
+        assert other.details["shape"].equals(path.details["shape"])
         assert other.model(k=2).survival(X[:3]).equals(expected)
     with_data = l0path.load(tmp_path / "b.npz")
     assert with_data.model(k=2).refit().params.equals(path.model(k=2).refit().params)
@@ -585,7 +586,7 @@ def test_scores_of_a_model_and_of_folds():
     assert {"deviance", "concordance", "concordance_uno", "integrated_brier"} <= {*metrics.columns}
     assert (metrics["concordance"][1:] > 0.6).all()
     chosen = l0path.cv_fit(X, y, loss="weibull", max_k=3, cv=4, random_state=1)
-    assert chosen.model().shape > 0 and chosen.model()._solution.intercept < 10
+    assert chosen.model().details["shape"] > 0 and chosen.model()._solution.intercept < 10
     nested = l0path.nested_cv(
         X, y, loss="weibull", max_k=2, outer=2, cv=2, lambda2=0, random_state=1
     )
@@ -633,6 +634,6 @@ def test_a_large_shape_is_found_and_not_flagged():
     y = np.column_stack([time, rng.random(200) < 0.8])
     path = l0path.fit(X, y, loss="weibull", max_k=2)
     assert path.model(k=1).features == ["x0"] and path._solutions[1].status == "converged"
-    assert path.model(k=1).shape == pytest.approx(1e3, rel=0.3)
+    assert path.model(k=1).details["shape"] == pytest.approx(1e3, rel=0.3)
     beta = path.coef(k=1)["x0"]
-    assert -beta / path.model(k=1).shape == pytest.approx(3.0, rel=1e-3)
+    assert -beta / path.model(k=1).details["shape"] == pytest.approx(3.0, rel=1e-3)
