@@ -2,6 +2,8 @@
 supports that have no finite optimum (`limits`).
 """
 
+import math
+
 import numpy as np
 from scipy.linalg import qr, solve_triangular
 
@@ -16,6 +18,10 @@ from . import newton
 from .columns import CLAIMED
 from .least_squares import from_rows
 from .limits import NOT_FAR, VANISHED, has_optimum, limit_of
+
+# in logarithms: steps end where a term of margin m and weight w has w exp(-m) = 1e-15 of the loss
+# left, which for weights 1 / n of n rows is beyond the distance at which curvatures are looked at
+LOST = 10.0
 
 
 class NewtonRefits:
@@ -218,7 +224,8 @@ class NewtonRefits:
         """Whether a fit may be far along a direction of recession that the curvatures did not show,
         because weights are far apart.
         """
-        if not (capped and self.nearer > 0.0 and np.isfinite(fit.value)):
+        far_apart = 0.0 < self.nearer > LOST - math.log(eta.size)
+        if not (capped and far_apart and np.isfinite(fit.value)):
             return False
         # steps may end at half of the distance: curvatures are not what they are asked for here
         offset, p = self.row_data(self.Z).offset, self.problem
