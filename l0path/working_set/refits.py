@@ -11,7 +11,7 @@ from ..problem.problem import Fit
 from ..problem.recession import Directions, Untold
 from ..problem.responses import null_start
 from ..problem.traits import NO_RECESSION, SEPARATES
-from ..problem.verbs import along_the_way
+from ..problem.verbs import along_the_way, mean_loss
 from . import newton
 from .least_squares import from_rows
 from .limits import NOT_FAR, VANISHED, limit_of
@@ -24,9 +24,12 @@ class NewtonRefits:
     several predictors overwrite what depends on their shapes.
     """
 
+    # |eta| beyond which a fit without shrinkage is refitted, which looks for separation
+    REACH = 10.0
+
     def begin_refits(self, problem):
         """Set what refits remember."""
-        traits = problem.loss.traits
+        traits, self.loss, self.rows_at_hand = problem.loss.traits, problem.loss, None
         self.recession, self.smooth = traits.recession, not traits.jumps
         # the fits of supports without a finite optimum by their bytes, and None of such as have one
         # although curvatures have vanished to rounding
@@ -36,6 +39,12 @@ class NewtonRefits:
 
     def row_data(self, Z):
         """The `newton.LossRows` of the problem with the columns Z (w, n)."""
+        if self.rows_at_hand is None or self.rows_at_hand.Z is not Z:
+            self.rows_at_hand = self.rows_with(Z)
+        return self.rows_at_hand
+
+    def rows_with(self, Z):
+        """`row_data` made anew."""
         return newton.rows_of(self.problem, Z)
 
     def begin(self, start, k):
@@ -58,7 +67,18 @@ class NewtonRefits:
 
     def fit_of(self, support, b, level, value, flags=()):
         """The Fit with these coefficients."""
-        return Fit(support, b, level, value, flags)
+        return Fit(support, b, float(level), value, flags)
+
+    def value_at(self, fit, lambda2):
+        """F at the coefficients of a fit, which need not be an optimum."""
+        rows, b = self.row_data(self.Z), fit.b.ravel()
+        eta = fit.b.T @ self.Z[self.where[fit.support]] + self.level(fit)
+        value = mean_loss(self.loss, rows.y, eta.ravel() + rows.offset, rows.weights)
+        return value + lambda2 * float(b @ b)
+
+    def level(self, fit):
+        """The intercept of a fit, as predictors (n,) or (q, n) have it added."""
+        return fit.b0
 
     def margins(self, eta):
         """The margins by which predictors eta favor the class of each row over each other one."""
