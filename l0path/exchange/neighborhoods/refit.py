@@ -219,7 +219,12 @@ class RefitNeighborhood:
         """
         if not len(pairs):
             return
-        pairs = np.ascontiguousarray(np.asarray(pairs, dtype=np.int64).T)
+        pairs, shrinkage = np.asarray(pairs, dtype=np.int64).T.copy(), (self.lambda1, self.lambda2)
+        if self.guesses and aim.thorough:
+            # long lists, most of which bounds refute in no more time than a look at each takes
+            for _, new in self.decide(self.model, fit, pairs, shrinkage, aim):
+                yield new
+            return
         supports, _ = exchanged_supports(fit.support, fit.b, *pairs)
         whole, width = supports.tobytes(), 8 * supports.shape[1]
         keys = [whole[e * width : (e + 1) * width] for e in range(len(supports))]
@@ -228,8 +233,7 @@ class RefitNeighborhood:
             pairs, keys, met = self._unknown(pairs, keys, known, aim)
         if aim.tie is not None:
             yield from met
-        first, shrinkage = 0, (self.lambda1, self.lambda2)
-        proven = aim.thorough or not self.guesses
+        first, proven = 0, not self.guesses
         for e, new in self.decide(self.model, fit, pairs, shrinkage, aim):
             self._note(keys[first if proven else e : e + 1], new, aim.target)
             yield new
