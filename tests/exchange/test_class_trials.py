@@ -5,6 +5,9 @@ import pytest
 from class_samples import class_model
 from scipy.optimize import minimize
 
+from l0path.exchange.decisions import by_chord_steps, by_refits
+from l0path.exchange.local_search import LocalSearch
+from l0path.exchange.neighborhoods.refit import RefitNeighborhood
 from l0path.exchange.trials import Exchanges, Goal, tried
 
 N, W, R = 40, 7, 3
@@ -129,3 +132,25 @@ def test_refits_are_optima_and_are_rejected_above_the_target(intercept):
         assert model.refit(np.array(S), 0.0, 0.01, target=0.99 * best) is None
         below = model.refit(np.array(S), 0.0, 0.01, target=1.01 * best)
         assert below.value == pytest.approx(best, rel=1e-8)
+
+
+@pytest.mark.parametrize("decide", [by_refits, by_chord_steps])
+def test_what_is_known_of_supports_is_not_asked_again(decide):
+    """Refits of the first exchange below a target, and of the lowest, once each."""
+    model = instance(1, True, 0.01)[0]
+    fit = model.refit(np.array([0, 2, 3]), 0.0, 0.01)
+    pairs = [(out, into) for out in (0, 2, 3) for into in (1, 4, 6)]
+    steps = RefitNeighborhood(model, 0.0, 0.01, 1.0, LocalSearch(), decide)
+    best = steps._lowest(fit, pairs)
+    values = [
+        model.refit(np.sort([*fit.support[fit.support != out], into]), 0.0, 0.01).value
+        for out, into in pairs
+    ]
+    assert best.value == pytest.approx(min(values), rel=1e-9)
+    refits, higher = model.refits, max(values) * 1.001
+    assert steps._lowest(fit, pairs).key == best.key
+    assert steps._first_below(fit, [pairs[int(np.argmin(values))]], higher).key == best.key
+    assert steps._first_below(fit, pairs, min(values) * 0.999) is None
+    assert steps.refit(best.support, fit) is best and model.refits == refits
+    # a support that was refuted is asked again once more would do
+    assert steps._first_below(fit, [pairs[int(np.argmax(values))]], higher).value < higher

@@ -247,9 +247,12 @@ class RefitNeighborhood:
         fits known of others that may reach an `Aim`; those of the exchanges before the first of
         these where it is to be the first one.
         """
-        left, met = [], []
+        left, met, target = [], [], aim.target
+        if aim.tie is not None:  # the lowest of them is known already
+            lowest = min(one.fit.value if one and one.fit else np.inf for one in known)
+            target = min(target, lowest - aim.tie)
         for e, one in enumerate(known):
-            if one is None or (one.fit is None and one.least < aim.target):
+            if one is None or (one.fit is None and one.least < target):
                 left.append(e)
             elif one.fit is not None and one.open_below(aim.target):
                 met.append(one.fit)
