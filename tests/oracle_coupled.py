@@ -237,6 +237,7 @@ class Composite(NamedTuple):
                 for still, low, high in zip(fixed, self.low, self.high, strict=True)
             ]
         G = self.loss.ahead @ A
+        G[~np.any(self.loss.ahead @ self.A, axis=1)] = 0.0  # not rounding of a basis
         if self.free and G.size:  # what changes no function, a number for all classes, is rounding
             U, size, _ = np.linalg.svd(G, full_matrices=False)
             G = U[:, size > 1e-9 * size[0]]

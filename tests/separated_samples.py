@@ -83,3 +83,21 @@ def sample(kind, seed, p=4):
     if weights is not None:
         fit["sample_weight"], more["weights"] = weights, weights
     return X, given, own, fit, more
+
+
+def indicated(kind, n=40):
+    """(X, y): column 2 indicates the first row, whose y is at an end, so that it separates it."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, 3))
+    X[:, 2] = np.arange(n) == 0
+    eta = 0.5 * X[:, 0]
+    if kind in ("logistic", "multinomial", "ordinal"):
+        y = np.digitize(eta + rng.logistic(size=n), [0.0] if kind == "logistic" else [-0.7, 0.7])
+    elif kind == "cox":
+        y = np.column_stack([rng.exponential(np.exp(-eta)), np.ones(n)])
+    elif kind == "binomial":
+        y = rng.binomial(5, 1 / (1 + np.exp(-eta))) / 5
+    else:
+        y = rng.poisson(np.exp(eta)).astype(float)
+    y[0] = (y[0, 0], 0.0) if kind == "cox" else 0
+    return X, y

@@ -478,3 +478,36 @@ def test_separation_along_the_difference_of_close_columns_is_seen_or_nothing_is_
         assert found.objective == pytest.approx(infimum, rel=1e-6)
     else:
         assert apart < 1e-4
+
+
+def test_a_loss_is_not_lost_where_large_numbers_cancel_in_the_predictor():
+    """A square of a column far from the origin, and a row further out that has no weight."""
+    rng = np.random.default_rng(0)
+    x = 2e5 + rng.normal(size=40)
+    x[0] = 2e7
+    X = np.column_stack([x, x**2, rng.normal(size=40)])
+    y = (x - 2e5) ** 2 + X[:, 2] + rng.normal(size=40)
+    weights = np.append(0.0, np.ones(39))
+    for algorithm in ("swap", "exact"):
+        path = l0path.fit(X, y, sample_weight=weights, algorithm=algorithm)
+        for k in (1, 2, 3):
+            values = rational_least_squares.values(X[1:], y[1:], k)
+            assert path.model(k=k).objective == pytest.approx(min(values.values()), rel=1e-9)
+
+
+def test_steps_from_predictors_that_have_no_curvature_end():
+    from l0path.working_set.least_squares import from_rows
+
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(30, 1))
+    y = np.digitize(X[:, 0] + rng.logistic(size=30), [-0.7, 0.7])
+    problem = resolved(request(1e5 * X, y, loss="ordinal", standardize=False), Clock())[1]
+    Z, free = problem.X.columns(np.arange(1)).T, np.array([np.inf])
+    found = [
+        from_rows(
+            problem, Z, 0.01, 0.0, bounds=(-free, free), start=(np.array([b]), 0.0), max_iter=200
+        )
+        for b in (0.0, 0.1, -0.1, 100.0)
+    ]
+    assert all(optimal for *_, optimal in found)
+    assert [value for _, _, value, _ in found] == pytest.approx([found[0][2]] * 4, rel=1e-9)

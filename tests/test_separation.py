@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 import scipy
 from separated_infima import every_infimum
-from separated_samples import KINDS, sample
+from separated_samples import KINDS, indicated, sample
 
 import l0path
 from l0path.errors import SeparationWarning
@@ -359,3 +359,18 @@ def test_no_claim_where_rounding_hides_what_an_empty_row_far_out_leaves():
     reached = row.objective <= others.objective * 39 / 40 * (1 + 1e-8)
     assert reached or "not_converged" in row.details["flags"]
     assert reached or row.details["optimality"] == "unverified"
+
+
+@pytest.mark.parametrize("weight", [1e-4, 1e-8, 1e-12])
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_row_of_next_to_no_weight_separates_as_any_other(kind, weight):
+    (X, y), w = indicated(kind), np.ones(40)
+    fixed = {"negative_binomial": l0path.losses.NegativeBinomial(theta=2.0)}
+    given = {"loss": fixed.get(kind, kind), "max_k": 0}
+    w[0] = weight
+    path = quiet(X, y, sample_weight=w, always_include=[0, 1, 2], **given)
+    assert path.details.status.tolist() == ["separated"]
+    w[0] = 0.0
+    without = l0path.fit(X, y, sample_weight=w, always_include=[0, 1], **given)
+    both = [p.coef(index=0, full=True).to_numpy(float)[-3:-1] for p in (path, without)]
+    np.testing.assert_allclose(*both, rtol=1e-5)

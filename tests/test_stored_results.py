@@ -216,7 +216,8 @@ def test_summary_of_rules_of_choice(benchmarks, tmp_path):
     table["nonzeros"] = [1, 1, 0]
     file = tmp_path / "choice_rules.csv"
     for number, truth in ((0, [2.0, 1.0, 4.0]), (1, [2.0, 4.0, 4.0]), (130, [1.0, 3.0, 4.0])):
-        rows = choice_rules.rows_of(number, errors, table, np.array(truth), 0)
+        found = choice_rules.choices(errors, table)
+        rows = choice_rules.rows_of(number, table, np.array(truth), found)
         stored.add(file, choice_rules.KEYS, pd.concat([rows, rows]))
     shown = choice_rules.summary(stored.load(file)).set_index("rule")
     more = shown.loc["min, more shrinkage"]

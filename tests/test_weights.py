@@ -320,3 +320,27 @@ def test_held_out_tests_of_ordered_classes_have_the_errors_of_the_refit():
     found = own.maximum_likelihood(rows)
     errors = np.sqrt(np.diag(own.robust_covariance(rows, found)))
     np.testing.assert_allclose(errors, path.model(k=2).refit().bse[names], rtol=1e-4)
+
+
+@pytest.mark.parametrize("loss", ["logistic", "poisson", "cox"])
+def test_a_column_of_rows_of_next_to_no_weight_has_its_optimum_too(loss):
+    """Its coefficient tends to a limit with their weight, and so does its share of the loss to 0:
+    it is found as well where that share is below what a loss can show.
+    """
+    rng = np.random.default_rng(2)
+    n, few = 60, 12
+    x = np.where(np.arange(n) < few, rng.normal(size=n), 0.0)
+    times = rng.exponential(size=n) * np.exp(-x)
+    y = {
+        "logistic": (x + rng.logistic(size=n) > 0).astype(int),
+        "poisson": rng.poisson(np.exp(x)),
+        "cox": np.column_stack([times, np.ones(n)]),
+    }[loss]
+    found = []
+    for light in (1e-8, 1e-12, 1e-14, 1e-16):
+        w = np.where(np.arange(n) < few, light, 1.0)
+        given = {"sample_weight": w, "always_include": [0], "max_k": 0, "certify": False}
+        model = l0path.fit(x[:, None], y, loss=loss, **given).model(k=0)
+        assert model.details["status"] == "converged"
+        found.append(model.coef.to_numpy()[-1])
+    np.testing.assert_allclose(found[1:], found[0], rtol=2e-6)

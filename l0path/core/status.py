@@ -78,3 +78,8 @@ class SearchEnd(StrEnum):
     TOO_MANY = "too_many"
     TOO_CLOSE = "too_close"
     NO_OPTIMUM = "no_optimum"
+
+
+def relative_gap(objective, bound):
+    """(objective - bound) / max(|objective|, 1e-12)."""
+    return (objective - bound) / max(abs(objective), 1e-12)

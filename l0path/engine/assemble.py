@@ -131,7 +131,11 @@ def _of_the_hinge(setting, fit, part):
 
 def solutions_of(setting, number, part, points):
     """Solutions of many points."""
-    known = _predictions(setting, [point.fit for point in points])
+    fits = [point.fit for point in points]
+    if not (part.lambda1 or part.lambda2 or setting.problem.boxed):
+        fits = setting.working_set.polished(fits)
+        points = [point._replace(fit=fit) for point, fit in zip(points, fits, strict=True)]
+    known = _predictions(setting, fits)
     return [
         solution(setting, number, part, point, predicted)
         for point, predicted in zip(points, known, strict=True)

@@ -14,7 +14,7 @@ from ..core import threads
 from ..core.control import Clock, Control, Stop, deferred_interrupts
 from ..core.describing import spans
 from ..core.progress import Bar
-from ..core.status import GLOBAL_GAP, End, FitStatus, Optimality
+from ..core.status import GLOBAL_GAP, End, FitStatus, Optimality, relative_gap
 from ..core.warnings import warn_user
 from ..errors import ConvergenceWarning, SeparationWarning
 from ..exchange.local_search import flat
@@ -24,12 +24,7 @@ from ..paths.records import Source
 from ..paths.separation import SEPARATION_REMEDY, consequence, story
 from ..problem.losses import OWN_LOSSES, name_of
 from ..relaxation.cutting_planes import FeatureGenerating
-from ..relaxation.path_bounds import (
-    bound_by_slopes,
-    bound_solutions,
-    bounded,
-    relative_gap,
-)
+from ..relaxation.path_bounds import bound_by_slopes, bound_solutions, bounded
 from ..relaxation.tangent_bounds import bound_by_tangents
 from . import assemble
 from .assemble import SolvedSlice

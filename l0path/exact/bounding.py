@@ -8,11 +8,10 @@ from dataclasses import replace
 import numpy as np
 
 from .. import relaxation
+from ..core.status import GLOBAL_GAP, relative_gap
 from ..relaxation.path_bounds import (
-    GLOBAL_GAP,
     copied,
     divided,
-    relative_gap,
     standardized,
     starting_points,
     targets,

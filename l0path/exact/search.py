@@ -12,10 +12,9 @@ import numpy as np
 
 from .. import relaxation
 from ..core.progress import Bar
-from ..core.status import GLOBAL_GAP, End, FitStatus, SearchEnd
+from ..core.status import GLOBAL_GAP, End, FitStatus, SearchEnd, relative_gap
 from ..problem.dependence import from_rows, nearly_dependent
 from ..problem.losses import Hinge
-from ..relaxation.path_bounds import relative_gap
 from ..working_set.model import make_model
 from ..working_set.ties import first_of_their_kind
 from .all_sizes.choice import BestOfOne, why_not_served

@@ -105,7 +105,7 @@ def _fit_of(model, fit, exchange, table, found, target):
         level = np.ravel(model.level(fit)) if b.ndim > 1 else fit.b0
     new, lambda2 = model.fit_of(support, b, level, found.F), table.lambda2
     closed = found.promised <= trials.SMALL_PROMISE * abs(found.F)
-    if closed and (found.reach < model.REACH or lambda2 > 0):
+    if closed and (found.reach + model.nearer < model.REACH or lambda2 > 0):
         return new
     # where columns nearly separate the classes, or the loss overflows, steps may have gone astray
     start = exchanged_supports(fit.support, fit.b, out, into)[1][0]

@@ -17,7 +17,7 @@ from ..core.arguments import is_whole
 from ..core.control import Clock, Control, deferred_interrupts
 from ..core.describing import described_by
 from ..core.progress import Bar
-from ..core.status import GLOBAL_GAP, FitStatus, Optimality, SearchEnd
+from ..core.status import GLOBAL_GAP, FitStatus, Optimality, SearchEnd, relative_gap
 from ..core.types import Matrix
 from ..engine.assemble import rehulled
 from ..engine.reported import Reporting
@@ -64,7 +64,7 @@ from ..paths.criteria import (
 )
 from ..problem.losses import OWN_LOSSES
 from ..problem.problem import pose, row_weights
-from ..relaxation.path_bounds import bounded, relative_gap
+from ..relaxation.path_bounds import bounded
 from ..working_set.hinge import NOT_UNIQUE
 from ..working_set.model import make_model
 from .certificate import Certificate, check_limits

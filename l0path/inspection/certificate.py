@@ -19,7 +19,7 @@ from ..core.control import Clock, Control, deferred_interrupts
 from ..core.describing import described_by, gap_text
 from ..core.hints import refuse_attribute
 from ..core.progress import Bar
-from ..core.status import GLOBAL_GAP
+from ..core.status import GLOBAL_GAP, relative_gap
 from ..core.types import Matrix, Rule, Selector, Settings
 from ..designs.copies import without_copies
 from ..engine.assemble import rehulled
@@ -33,7 +33,6 @@ from ..paths import Model, Path
 from ..paths.criteria import score_table
 from ..problem.losses import NAMES, OWN_LOSSES
 from ..problem.problem import pose, row_weights
-from ..relaxation.path_bounds import relative_gap
 from .neighbors import fit_data
 
 
@@ -52,10 +51,10 @@ class Certificate:
     lower_bound : float
         A lower bound of the objective of every model of at most k unforced features (on a lambda0
         grid: of every model). NaN where nothing is known but the least value of the loss, as where
-        features separate the classes; the objective of the model where it is proven.
+        features separate the classes.
     gap : float
-        (incumbent - lower_bound) / max(|incumbent|, 1e-12): 0 where the model is proven, and inf
-        where nothing is known.
+        (incumbent - lower_bound) / max(|incumbent|, 1e-12): at most 1e-6 where the model is proven,
+        and inf where nothing is known.
     proven : bool
         Whether the search closed the gap to 1e-6 (of n_best models: each) and no box was assumed.
         Features that keep less than 3e-5 of their length beside others count as linear combinations
@@ -419,8 +418,8 @@ def _certificate(search, path, index, seconds, reporting):
     return Certificate(
         model=model,
         incumbent=s.objective,
-        lower_bound=s.objective if proven else s.lower_bound,
-        gap=0.0 if proven else gap,
+        lower_bound=s.lower_bound,
+        gap=gap,
         proven=proven,
         deviance_ratio_bound=path._meta.deviance_ratio(
             s.loss if found.unique and proven else min(found.loss, s.loss)

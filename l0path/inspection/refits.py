@@ -276,12 +276,16 @@ def refit_rows(path, s, rows, **how):
         try:
             results = fitted(path._loss_record(), sm, path, s, table, how)
         except np.linalg.LinAlgError:
-            if how.get("cov_type") not in UNEQUAL[1:]:
+            kind = how.get("cov_type")
+            if kind not in UNEQUAL:
                 raise
-            # separated rows may have no leverages; those that are left have some
-            results = fitted(path._loss_record(), sm, path, s, table, how | {"cov_type": "HC0"})
+            # separated rows may have no leverages, or no curvature; those that are left have some
+            less = {"cov_type": "nonrobust" if kind == "HC0" else "HC0"}
+            results = fitted(path._loss_record(), sm, path, s, table, how | less)
             if limit_in(results, path, s, rows) is None:
                 raise
+            if kind == "HC0":  # it follows below
+                getattr(results, "_results", results).cov_type = kind
     limit = limit_in(results, path, s, rows)
     if limit is None:
         _tell(caught, path, results)

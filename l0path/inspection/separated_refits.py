@@ -10,7 +10,16 @@ import pandas as pd
 
 from ..problem.losses import restricted
 from ..problem.recession import SAME_SIGN
-from ..problem.traits import EMPTIES, FAR_OUT, FILLS, MONOTONE, NO_RECESSION, ORDERED, SEPARATES
+from ..problem.traits import (
+    EMPTIES,
+    FAR_OUT,
+    FILLS,
+    MONOTONE,
+    NO_RECESSION,
+    ORDERED,
+    SEPARATES,
+    nearer,
+)
 from ..working_set.limits import left_of
 
 OF_ROWS = (SEPARATES, EMPTIES, FILLS)  # losses that have a term for each row, but several classes
@@ -102,7 +111,7 @@ def limit_in(results, path, s, rows, loss=None):
     eta = A @ beta + (params[0] if explicit else 0.0)
     if path._meta.ordered or path._meta.ties:  # their constant is not in params
         eta = eta - eta.mean(axis=0)
-    if loss.traits.recession == NO_RECESSION or not far_out(loss, eta):
+    if loss.traits.recession == NO_RECESSION or not far_out(loss, eta, rows.weights):
         return None
     return limit_of_refit(
         restricted(loss, rows.y, keep),
@@ -115,11 +124,13 @@ def limit_in(results, path, s, rows, loss=None):
     )
 
 
-def far_out(loss, eta):
-    """Whether predictors are so far out that coefficients may be infinite: at half of the distance
-    from which a path looks, because other solvers stop early. NaN is.
+def far_out(loss, eta, weights):
+    """Whether predictors of weighted rows are so far out that coefficients may be infinite: at half
+    of the distance from which a path looks, because other solvers stop early. NaN is.
     """
-    return not np.abs(eta).max(initial=0.0) < 0.5 * FAR_OUT[loss.traits.recession]
+    recession = loss.traits.recession
+    far = np.abs(eta).max(initial=0.0) + nearer(recession, weights)
+    return not far < 0.5 * FAR_OUT[recession]
 
 
 def limit_of_refit(loss, y, A, names, *, intercept, weights=None, offset=None):

@@ -350,9 +350,8 @@ def best_row(path, rule, rows=None, *, p_total=None, sigma2=None, ebic_gamma=1.0
     """`Path.select` among rows of a path."""
     name = rule.lower() if isinstance(rule, str) else rule
     if name not in RULES:
-        hint = (
-            "; 'min' and '1se' are choices of l0path.cv_fit(...)" if name in ("min", "1se") else ""
-        )
+        held_out = name in ("min", "sparse", "1se")
+        hint = "; 'min', 'sparse' and '1se' are choices of l0path.cv_fit(...)" if held_out else ""
         raise ValueError(
             f"rule={rule!r} is not known; choose one of {', '.join(RULES)}, a size (5, or k=5), or "
             f"a callable taking the path{hint}"

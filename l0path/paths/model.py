@@ -49,8 +49,8 @@ class Model:
     deviance_ratio : float
         The share of the null deviance that the model explains; R^2 for the squared loss.
     lower_bound, gap : float
-        A lower bound of the objective, and (objective - lower_bound) / max(|objective|, 1e-12): the
-        objective and 0 where the optimality is "global", NaN where none was computed.
+        A lower bound of the objective, and (objective - lower_bound) / max(|objective|, 1e-12): at
+        most 1e-6 where the optimality is "global", NaN where none was computed.
     optimality : str
         What was verified, such as "refit_swap" or "global" (docs/problem.md).
 
@@ -105,8 +105,8 @@ class Model:
 
     @property
     def lower_bound(self) -> float:
-        """A lower bound of the objective of every model of this size: its own objective where it is
-        proven to be the best one; NaN without a bound.
+        """A lower bound of the objective of every model of this size, within 1e-6 of its own
+        objective where it is proven to be the best one; NaN without a bound.
         """
         return self.path._row(self._solution)["lower_bound"]
 

@@ -22,7 +22,7 @@ from ..core.arguments import is_whole
 from ..core.describing import spans
 from ..core.hints import refuse_attribute
 from ..core.printed import Table
-from ..core.status import GLOBAL_GAP, End, FitStatus, Optimality
+from ..core.status import GLOBAL_GAP, End, FitStatus, Optimality, relative_gap
 from ..core.tables import pandas_of
 from ..core.types import Matrix, Rule, Selector, Settings
 from ..designs import Derived, Reordered, as_design, derived
@@ -205,9 +205,11 @@ class Path:
         return [", ".join([name[j] for j in own]) for own in chosen]
 
     def _row(self, s):
-        # a proof ends within GLOBAL_GAP of the objective, and rounding is all that is left then
-        proven = s.optimality == Optimality.GLOBAL and math.isfinite(s.objective)
-        bound = s.objective if proven else s.lower_bound
+        bound = s.lower_bound
+        if s.optimality == Optimality.GLOBAL and math.isfinite(s.objective):
+            # compared with all others, where no bound closed the gap
+            closed = relative_gap(s.objective, bound) <= GLOBAL_GAP
+            bound = bound if closed else s.objective
         return {
             "k": s.k,
             "n_features": s.n_nonzero,
@@ -222,7 +224,7 @@ class Path:
             "lambda0_low": s.lambda0_low,
             "lambda0_high": s.lambda0_high,
             "lower_bound": bound,
-            "gap": (s.objective - bound) / max(abs(s.objective), 1e-12),
+            "gap": relative_gap(s.objective, bound),
             "converged": s.status == FitStatus.CONVERGED,
             "status": s.status,
             "optimality": s.optimality,

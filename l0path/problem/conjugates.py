@@ -246,7 +246,7 @@ def tangents(loss, y, weights, eta, intercept, shift):
     These dual points are within the domain (their sum is zero to 1e-14 of its terms: `feasible`
     does the rest), and tangent: sum_i w_i l*(y_i, a_i / w_i) = sum_i a_i (eta_i + shift) - loss.
     shift (m,): where the search for the free intercept starts; without one it stays as it is. A
-    Poisson rate beyond all numbers has an infinite loss. The hinge's are those of `smooth`.
+    rate beyond all numbers has an infinite loss. The hinge's are those of `smooth`.
     """
     loss = smooth(loss)
     a = np.empty(eta.shape, order="F")
@@ -264,8 +264,12 @@ def tangents(loss, y, weights, eta, intercept, shift):
         slopes, left, right, reach = a[:, m], -np.inf, np.inf, 1.0
         for _ in range(NEWTON_STEPS):
             total[m] = derivatives(loss, y, eta[:, m] + shift[m], weights, slopes, curvature)
-            g, h = slopes.sum(), curvature.sum()
-            if not intercept or abs(g) <= 1e-14 * np.abs(slopes).sum():
+            if not intercept:
+                break
+            with np.errstate(invalid="ignore"):
+                g, h = slopes.sum(), curvature.sum()
+            # slopes beyond all numbers on both sides: the loss is infinite at every shift nearby
+            if np.isnan(g) or abs(g) <= 1e-14 * np.abs(slopes).sum():
                 break
             left, right = (shift[m], right) if g < 0 else (left, shift[m])
             step = -g / h if h > 0 and abs(g) < reach * h else -np.sign(g) * reach

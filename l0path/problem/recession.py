@@ -533,16 +533,49 @@ def _margins(Z, codes, r, intercept):
     return scipy.sparse.hstack([A, free], format="csc")
 
 
+def shows_optimum(H, gradient, A, rate):
+    """Whether the derivatives of a loss at a point show that it has a finite optimum.
+
+    It is a sum of terms w f(a'x) whose curvatures fall no faster than |f'''| <= r f''. Along a
+    direction d with d'Hd = 1 the slope is at least -g at the point, g^2 = gradient'H^-1 gradient,
+    and the curvature at a distance t at least exp(-R t), R^2 = max r^2 a'H^-1 a. Where g R < 1 the
+    slope becomes positive on every way out, and the loss falls for ever on none. Weights that are
+    far apart do not matter: g R is what it is without the others for a term that alone changes
+    along some direction. Source: Bach (Electronic Journal of Statistics 4, 2010), proposition 2.
+
+    Parameters
+    ----------
+    H : ndarray of shape (q, q)
+        The Hessian.
+    gradient : ndarray of shape (q,)
+    A : ndarray of shape (m, q)
+        The linear functions a.
+    rate : float or ndarray of shape (m,)
+        Their r.
+
+    Returns
+    -------
+    bool
+        False where that is not shown.
+    """
+    if not np.isfinite(H).all():
+        return False
+    unit = np.sqrt(np.maximum(np.diagonal(H), 1e-300))
+    values, vectors = np.linalg.eigh(H / unit[:, None] / unit)
+    if not values.min(initial=1.0) > LEAST_SPREAD:
+        return False
+    root = vectors / np.sqrt(values)
+    decrement = np.linalg.norm(gradient / unit @ root)
+    reach = np.linalg.norm(A / unit @ root, axis=1)
+    return bool(decrement * (rate * reach).max(initial=0.0) < SURE)
+
+
 def ordered_optimum(problem, Z, eta):
     """Whether it is certain that ordered classes have a finite optimum on some columns, by the
     derivatives at a predictor.
 
-    The loss (O) of `coupled.ordinal` is a sum of terms w f(a'x) in x = (coefficients, thresholds)
-    whose curvatures fall no faster than |f'''| <= r f''. Along a direction d with d'Hd = 1 the
-    slope is at least -g at the start, g^2 = gradient'H^-1 gradient, and the curvature at a distance
-    t at least exp(-R t), R^2 = max r^2 a'H^-1 a. Where g R < 1 the slope becomes positive on every
-    way out, and the loss falls for ever on none. Source: Bach (Electronic Journal of Statistics 4,
-    2010), proposition 2.
+    The loss (O) of `coupled.ordinal` is a sum of terms in x = (coefficients, thresholds), which
+    `shows_optimum` is asked about.
 
     Parameters
     ----------
@@ -576,11 +609,4 @@ def ordered_optimum(problem, Z, eta):
     slope = [best.upper.slope[below], best.lower.slope[above], -mass * q]
     curvature = [best.upper.curvature[below], best.lower.curvature[above], mass * q * (1.0 + q)]
     H, gradient = (A.T * np.concatenate(curvature)) @ A, np.concatenate(slope) @ A
-    unit = np.sqrt(np.maximum(np.diagonal(H), 1e-300))
-    values, vectors = np.linalg.eigh(H / unit[:, None] / unit)
-    if not values[0] > LEAST_SPREAD:
-        return False
-    root = vectors / np.sqrt(values)
-    decrement = np.linalg.norm(gradient / unit @ root)
-    reach = np.linalg.norm(A / unit @ root, axis=1)
-    return bool(decrement * (rate * reach).max() < SURE)
+    return shows_optimum(H, gradient, A, rate)

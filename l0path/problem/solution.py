@@ -8,6 +8,7 @@ from ..core.status import OF_SMOOTHED, FitStatus, Optimality
 from .coupled.ordinal import thresholds_of
 from .dependence import basic
 from .losses import OWN_LOSSES, name_of
+from .problem import EPS
 from .several import summed_loss
 from .traits import NO_RECESSION
 
@@ -20,6 +21,8 @@ EXCHANGES = "m="
 # excess of an objective over that of its fit, relative to 1 and to itself, beyond which rounding of
 # coefficients in the user's units has lost the fit
 LOST = 1e-3
+# of the spread of linear predictors: larger rounding of these is seen in the loss
+CANCELS = 1e-11
 
 
 class Solution(NamedTuple):
@@ -145,9 +148,7 @@ def in_user_units(
     beta, intercept, b = _coefficients(problem, data, fit)
     if predicted is None:
         predicted = data.design.dot(support, beta) if support.size else np.zeros(data.y.shape)
-    eta = intercept + predicted
-    if data.offset is not None:
-        eta = eta + data.offset
+    eta = _predictors(problem, data, weights, (support, beta, intercept), predicted)
     loss, thresholds = _loss_at(data, weights, eta)
     if FitStatus.SEPARATED in fit.flags and data.loss.traits.recession != NO_RECESSION:
         loss = min(loss, float(fit.value))  # the infimum, which coefficients only come close to
@@ -270,6 +271,19 @@ def _independent(problem, fit):
     if problem.groups is None or problem.quadratic or problem.boxed:
         return fit
     return basic(problem, fit)
+
+
+def _predictors(problem, data, weights, coefficients, predicted):
+    """The linear predictors of all rows, offset included, for the coefficients (support, beta,
+    intercept) and predicted = X beta. Where columns lie so far from the origin that rounding of
+    X beta would be seen in the loss they are centered first.
+    """
+    support, beta, intercept = coefficients
+    eta, center = intercept + predicted, problem.X.center[support]
+    spread = weights @ np.abs(eta - weights @ eta)
+    if np.any(EPS * (np.abs(center) @ np.abs(beta)) > CANCELS * spread):
+        eta = intercept + center @ beta + (data.design.columns(support) - center) @ beta
+    return eta if data.offset is None else eta + data.offset
 
 
 def _loss_at(data, weights, eta):

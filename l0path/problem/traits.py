@@ -16,6 +16,28 @@ SENT = {EMPTIES: "the rates of some rows to zero", FILLS: "the shares of some ro
 FAR_OUT = (20.0, 20.0, 20.0, 10.0, 20.0, 10.0)
 
 
+def nearer(recession, weights):
+    """By how much less than FAR_OUT a predictor is far out where weights are far apart: a term of
+    weight w at a margin m has w exp(-m) left, which is lost among the others where w is small.
+
+    Parameters
+    ----------
+    recession : int
+        A code of this module.
+    weights : ndarray of shape (n,)
+        Of rows; those of weight 0 do not count.
+
+    Returns
+    -------
+    float
+        0 for equal weights.
+    """
+    weights = weights[weights > 0.0]
+    apart = -float(np.log(weights.min() / weights.mean()))
+    # a member of a risk set has its weight times that of the event
+    return 2.0 * apart if recession == MONOTONE else apart
+
+
 class LossTraits(NamedTuple):
     """The properties of a loss that solvers and results ask for, beside its verbs and those of
     `responses`.

@@ -9,7 +9,7 @@ from functools import cache
 import numpy as np
 
 from .. import relaxation
-from ..core.status import GLOBAL_GAP, FitStatus, Optimality
+from ..core.status import GLOBAL_GAP, FitStatus, Optimality, relative_gap
 from ..problem.dependence import dependent, described
 
 # batched reads of X after that of the fits; at n = 1000, p = 10000 a third one lowers the median
@@ -30,11 +30,6 @@ def divided(problem, gram=None):
 def copied(problem):
     """Whether the columns of a squared loss may be copied for a split."""
     return problem.quadratic and problem.X.n * int(problem.usable.sum()) <= COPIED_ENTRIES
-
-
-def relative_gap(objective, bound):
-    """(objective - bound) / max(|objective|, 1e-12)."""
-    return (objective - bound) / max(abs(objective), 1e-12)
 
 
 def standardized(problem, solution):

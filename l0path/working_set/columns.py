@@ -182,14 +182,24 @@ class WorkingColumns:
 
     def _rank(self, J):
         """Number of independent columns among the working columns J, up to CONDITION."""
-        if not J.size:
-            return 0
-        G = self.correlations(J)
-        G[np.diag_indices_from(G)] -= CLEARLY_APART
-        if not lapack.dpotrf(G, lower=1)[1]:  # all eigenvalues are above CLEARLY_APART
+        if self.clearly_apart(J):
             return J.size
         A = self._of_length_one(J)
         return int(np.linalg.matrix_rank(A, tol=2.0 * J.size / CONDITION))
+
+    def clearly_apart(self, J):
+        """Whether all eigenvalues of the correlations of the working columns J are above
+        CLEARLY_APART.
+        """
+        if J.size < 2:
+            return True
+        G = self.correlations(J)
+        G[np.diag_indices_from(G)] -= CLEARLY_APART
+        return not lapack.dpotrf(G, lower=1)[1]
+
+    def polished(self, fits):
+        """Fits without shrinkage, closer to their optima where that is to be had."""
+        return fits
 
     def independent_of(self, support):
         """The usable working columns that are no combinations of a support, whatever the weights of

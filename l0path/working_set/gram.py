@@ -120,7 +120,9 @@ class GramModel(WorkingColumns):
         H = G + 2.0 * lambda2 * np.eye(at.size)
         each, l1 = np.ascontiguousarray(np.atleast_2d(q.T)), np.full(at.size, float(lambda1))
         x = np.array(b.T, dtype=np.float64, order="C").reshape(each.shape)
-        violation = solve_quadratics(H, each, l1, *self.bounds_of(support), x, 200)
+        violation = 0.0
+        if support.size:  # a first fit compiles it only where there is something to solve
+            violation = solve_quadratics(H, each, l1, *self.bounds_of(support), x, 200)
         x = np.ascontiguousarray(x.T).reshape(q.shape)
         value = self.half_square - np.vdot(q, x) + 0.5 * np.vdot(x, G @ x)
         value += lambda1 * np.abs(x).sum() + lambda2 * np.vdot(x, x)

@@ -272,7 +272,9 @@ def _of_basis(p, basis, eta, curvatures, slopes):
     Q, R = basis
     Z, ZB, P = curved(p, eta, curvatures, np.ascontiguousarray(Q.T))
     s, V = np.linalg.eigh(ZB @ Z.T - P @ P.T)
-    level, slope = max(float(s.max(initial=0.0)), 1e-300), V.T @ (Q.T @ slopes)
+    # so far out that no row has a curvature, damping is in units of slopes: steps would have no end
+    level = max(float(s.max(initial=0.0)), LEAST_CURVATURE * float(np.abs(slopes).max()), ANY)
+    slope = V.T @ (Q.T @ slopes)
 
     def model(damping):
         root = np.sqrt(np.maximum(s, 0.0) + damping * level)

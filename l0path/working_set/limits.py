@@ -21,6 +21,7 @@ from ..problem.recession import (
     face_of,
     functions_of,
     inseparable_classes,
+    shows_optimum,
 )
 from ..problem.several import class_codes, contrasts
 from ..problem.traits import MONOTONE, NO_RECESSION, ORDERED, held_by
@@ -310,6 +311,23 @@ def limit_of(problem, Z, lower, upper, coef, level, *, known=None):
         return Limit(value, b[:k], b[k] if p.intercept else np.zeros(width), face, x, reached)
     fitted = p.intercept and p.loss.traits.intercept
     return Limit(value, x[:k], float(x[k]) if fitted else 0.0, face, x, reached)
+
+
+def has_optimum(problem, Z, lower, upper, coef, level):
+    """Whether the derivatives at coefficients show that a loss, other than of ordered classes, has
+    a finite optimum on columns, see `recession.shows_optimum`; the arguments are those of
+    `limit_of`.
+    """
+    p = problem
+    of = functions_of(p.loss, p.y, Z, p.intercept, lower, upper, offset=p.offset)
+    x = np.append(np.ravel(coef), np.ravel(level) if p.intercept else ()) * of.unit
+    whole = Face(of, np.zeros(x.size), np.zeros(of.held.size, dtype=bool), np.empty((x.size, 0)))
+    _, gradient, H = _terms_left(p, Z, whole)(x)
+    # where a bound ends the way down, a slope does not count
+    held = ((of.low == 0.0) & (gradient > 0.0)) | ((of.high == 0.0) & (gradient < 0.0))
+    # of a row's classes, or the members of a risk set, any two may differ, by twice as much
+    A, rate = (Z.T / of.unit, 2.0) if p.loss.traits.recession == MONOTONE else (of.A, 1.0)
+    return shows_optimum(H, np.where(held, 0.0, gradient), A, 2.0 if p.y.ndim == 2 else rate)
 
 
 def _minimized(terms, start, face, box):

@@ -334,8 +334,11 @@ def filled(size, value):
 
 @njit
 def rounding(n):
-    """Error of F relative to what it is summed from: of one operation, and of n terms in as few as
-    four sums (vector units), where equal terms round alike. Measured at n = 50,000: 1.4e-17 n on a
-    processor with narrow units.
+    """Error of F relative to what it is summed from: of one operation, and of a sum of n terms.
+
+    Equal terms round alike: with S a power of 2, those added between S / 2 and S err by at most
+    2^-54 S each and are half of all, those before err half as much; 2^-55 n / (1 - 1/4) in all.
+    Vector units sum in 2 to 8 parts, which divides this; but a narrow one leaves a loss that calls
+    exp and log in one part, where 2.8e-17 n was measured at n = 50,000.
     """
-    return 1e-15 + 2e-17 * n
+    return 1e-15 + 4e-17 * n

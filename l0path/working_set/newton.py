@@ -59,6 +59,8 @@ UNSOLVED = 0.1  # of the violation, left by an undamped step: the model has no o
 UNSOLVED_SIZE = 1e-10  # the same, of the size of what the quadratic model is summed from
 SOLVED = 1e-9  # of the violation, left by a step whose end may bound F from below
 SOLVED_SIZE = 1e-12  # the same, of the size of what the quadratic model is summed from
+INFEASIBLE = 1e-9  # of the size of a dual point: slopes that make it none
+REACH = 2.0  # times the coefficients at either end of a step, an optimum lies nearer
 MAY_PROMISE = 2.0  # times what a step promises, F may fall yet: else its bound is worked out
 SUFFICIENT = 1e-4  # share of the promised decrease that an accepted step has
 SHORTEST = 1e-4  # share of a step that a line search leaves of it
@@ -71,6 +73,7 @@ NO_PROMISE = 1e-11  # of the level: after a step that promised no more, a fit ha
 NO_PROMISE_STALE = 1e-15  # the same, with a Hessian from the step before
 NO_PROMISE_LEFT = 1e-14  # the same, where steps no longer gain
 FLAT = 1e-4  # of the scale of slopes: a violation beyond it is no optimum, whatever is promised
+ROUNDED = 1e-13  # of the scale of slopes: a violation below it is what rounding has left
 NO_VIOLATION = 1e-11  # of the scale of slopes, where steps no longer gain
 LITTLE_VIOLATION = 1e-7  # of the scale of slopes, where no step lowers F: a fit has converged
 NEAR_BY = 10.0  # |eta - offset|; farther out a fit may be on its way to separation
@@ -345,13 +348,20 @@ def refit(rows, S, shrunk, box, x, stopping, eta):
             return REJECTED, F, worst
         if outcome == STUCK:
             copy(work.eta, eta)
-            status = CONVERGED if worst <= LITTLE_VIOLATION * scale or close else MAX_ITER
+            # from a start at which the loss overflows no step is known to lower it
+            if F < np.inf and (worst <= LITTLE_VIOLATION * scale or close):
+                status = CONVERGED
             break
         gain = F - value
         F = value
+        idle, here_by = gain <= rounding(n) * level, capped == 0 or far <= NEAR_BY
+        # where F hardly depends on b (weights that are far apart) the slopes have to be small, too
+        flat = worst <= FLAT * scale and (idle or promised <= NO_PROMISE * max(about, level))
+        if flat and here_by:
+            flat = _flat_by_column(rows, S, model, work.slopes, ROUNDED * scale)
         copy(model.new, x)
         # farther out it may be on its way to separation
-        quiet = stopping.smooth and damping == 0.0 and (capped == 0 or far <= NEAR_BY)
+        quiet = stopping.smooth and damping == 0.0 and here_by
         # so close that the Hessian stays as it is
         stale, near = near, quiet and promised <= min(NEAR * about, ARRIVING * before)
         before = promised
@@ -368,16 +378,14 @@ def refit(rows, S, shrunk, box, x, stopping, eta):
             if far <= ETA_CAP:
                 copy(x, held)
         # after an undamped step that promised next to nothing a smooth loss is far closer still:
-        # quadratically, and with a Hessian from one step before nearly so; where F hardly depends
-        # on b (weights that are far apart) the slopes have to be small, too
+        # quadratically, and with a Hessian from one step before nearly so
         promised_little = NO_PROMISE_STALE if stale else NO_PROMISE
-        flat = worst <= FLAT * scale
         converged = quiet and flat and promised <= promised_little * about
         # what rounding of predictors may leave
         close |= quiet and promised <= promised_little * level
         little = worst <= NO_VIOLATION * scale
-        little |= flat and promised <= NO_PROMISE_LEFT * level and not damped
-        if converged or (gain <= rounding(n) * level and little):
+        little |= promised <= NO_PROMISE_LEFT * level and not damped
+        if converged or (idle and flat and little):
             status = CONVERGED
             break
     if capped > 0 and status != SEPARATED and far > FAR_OUT[capped] and diverged(model):
@@ -431,6 +439,51 @@ def _largest_violation(model):
 
 
 @njit
+def _flat_by_column(rows, S, model, slopes, left):
+    """Whether every violation at x is at most FLAT of what its entry of the gradient is summed
+    from, or what rounding has left. A column may have next to no part in F (where it varies in rows
+    of next to no weight alone) and an optimum that is known as well as any other.
+    """
+    x, k, n = model.x, S.size, rows.y.size
+    K = k + 1 if rows.intercept else k
+    for at in range(x.size):
+        s, a = at // K, at % K
+        t = violation(-model.grad[at], x[at], model.l1[at], model.lower[at], model.upper[at])
+        if t <= left:
+            continue
+        size, D = model.l1[at] + 2.0 * model.ridge[at] * abs(x[at]), part(slopes, s * n, s * n + n)
+        if a < k:
+            z = rows.Z[S[a]]
+            for i in range(n):
+                size += abs(D[i] * z[i])
+        else:
+            for i in range(n):
+                size += abs(D[i])
+        if t > FLAT * size:
+            return False
+    return True
+
+
+@njit
+def _off_by(model, tangent, end, left, extra):
+    """How much lower than a bound by `bound_of_rows` F may be. Its dual point is feasible but for
+    slopes that `newton_step` has left, those of the damping `extra` among them: F falls by these on
+    the way to an optimum that is about as far out as the step. Infinite where they are no rounding
+    of what the dual point sums, which they are not where the loss is about to overflow.
+    """
+    x, new, reach, damped, size = model.x, model.new, 0.0, 0.0, 0.0
+    for a in range(x.size):
+        damped = max(damped, extra * model.squares[a] * abs(new[a] - x[a]))
+        reach += abs(x[a]) + abs(new[a])
+    if end.size == tangent.curvatures.size:  # one predictor
+        for i in range(end.size):
+            size += abs(tangent.slopes[i] + tangent.curvatures[i] * (end[i] - tangent.start[i]))
+        if left + damped > INFEASIBLE * size:
+            return np.inf
+    return REACH * reach * (left + damped)
+
+
+@njit
 def _descend(rows, S, model, work, here, target):
     """One step from x to `new` that lowers F: undamped with a line search first, then damped ever
     more. Returns (STEPPED, STUCK or REJECTED; F there, decrease promised, damping).
@@ -460,7 +513,9 @@ def _descend(rows, S, model, work, here, target):
             tangent = Tangent(work.eta, work.slopes, work.curvatures)
             bound += bound_of_rows(rows.loss, rows.y, rows.weights, tangent, eta)
             if bound > target + blind:
-                return REJECTED, F, promised, damping
+                bound -= _off_by(model, tangent, eta, left, FLATTEST * here.mean_curvature)
+                if bound > target + blind:
+                    return REJECTED, F, promised, damping
         accepted = value <= F - SUFFICIENT * promised or (promised <= blind and value <= F + noise)
         if not accepted and damping == 0.0 and promised > blind:
             length = line_minimum(rows, model, work.eta, eta)

@@ -3,18 +3,19 @@ supports that have no finite optimum (`limits`).
 """
 
 import numpy as np
-from scipy.linalg import solve_triangular
+from scipy.linalg import qr, solve_triangular
 
 from ..core.dispatch import njit
 from ..core.status import FitStatus
 from ..problem.problem import Fit
 from ..problem.recession import Directions, Untold
 from ..problem.responses import null_start
-from ..problem.traits import NO_RECESSION, SEPARATES
+from ..problem.traits import FAR_OUT, NO_RECESSION, SEPARATES, nearer
 from ..problem.verbs import along_the_way, mean_loss
 from . import newton
+from .columns import CLAIMED
 from .least_squares import from_rows
-from .limits import NOT_FAR, VANISHED, limit_of
+from .limits import NOT_FAR, VANISHED, has_optimum, limit_of
 
 
 class NewtonRefits:
@@ -31,6 +32,7 @@ class NewtonRefits:
         """Set what refits remember."""
         traits, self.loss, self.rows_at_hand = problem.loss.traits, problem.loss, None
         self.recession, self.smooth = traits.recession, not traits.jumps
+        self.nearer = nearer(traits.recession, problem.weights)
         # the fits of supports without a finite optimum by their bytes, and None of such as have one
         # although curvatures have vanished to rounding
         self.limits = {}
@@ -104,6 +106,8 @@ class NewtonRefits:
         rules = newton.Shrinkage(float(lambda1), float(lambda2)), newton.Box(lower, upper)
         basis = self.basis(support, at) if free else (self.Z, at, None)
         found, eta = self._descended(support, basis, (b, level), (*rules, target, capped))
+        if start is not None and not np.isfinite(found[1]):  # a start at which the loss overflows
+            return self.refit(support, lambda1, lambda2, None, target)
         if found[0] == newton.MAX_ITER and free and basis[2] is None and at.size > 1:
             # columns may be so nearly dependent that steps on them do not arrive
             basis = self.orthogonal(at)
@@ -115,8 +119,6 @@ class NewtonRefits:
             return None
         if status == newton.SEPARATED:
             return self.limits[support.tobytes()]
-        if start is not None and not np.isfinite(value):  # a start at which the loss overflows
-            return self.refit(support, lambda1, lambda2, None, target)
         still = status == newton.MAX_ITER and not p.perfect(value, 0.0)  # slopes are no rounding
         flags = (FitStatus.NOT_CONVERGED,) if still or not np.isfinite(value) else ()
         # beside a row far from the others a Hessian in the units of columns says nothing of these
@@ -135,6 +137,38 @@ class NewtonRefits:
             return found._replace(flags=(FitStatus.NOT_CONVERGED,))
         return found
 
+    def polished(self, fits):
+        """Fits without shrinkage, after more steps where their columns are nearly dependent."""
+        every = np.unique(np.concatenate([np.empty(0, dtype=int), *(fit.support for fit in fits)]))
+        if self.clearly_apart(every):  # the usual case, at the cost of one fit
+            return fits
+        return [
+            fit if fit.flags or self.clearly_apart(fit.support) else self._polished(fit)
+            for fit in fits
+        ]
+
+    def _polished(self, fit):
+        """The fit after more steps in an orthogonal basis of its columns: coefficients that cancel
+        leave rounding in F, 1e-13 of it, at which steps on the columns end, while predictors are
+        1e-6 from the optimum.
+        """
+        J = fit.support
+        Z = self.Z[self.where[J]]
+        Q, R, order = qr(Z.T, mode="economic", pivoting=True)
+        length = np.abs(np.diagonal(R))
+        r = int(np.count_nonzero(length > length[0] / CLAIMED))
+        root, change = np.sqrt(self.problem.X.n), np.zeros_like(fit.b)
+        basis = np.ascontiguousarray(root * Q[:, :r].T), np.arange(r), None
+        at, level = self.begin((R[:r] @ fit.b[order] / root, fit.b0), r)
+        unbounded = newton.Box(np.full(r, -np.inf), np.full(r, np.inf))
+        rules = newton.Shrinkage(0.0, 0.0), unbounded, np.inf, NO_RECESSION
+        (status, value, b, level), _ = self._descended(J, basis, (at, level), rules)
+        if status != newton.CONVERGED:
+            return fit
+        change[order[:r]] = solve_triangular(R[:r, :r], root * (b - at))
+        new = self.fit_of(J, fit.b + change, level, value)
+        return fit._replace(b=new.b, b0=new.b0, value=value)
+
     def _descended(self, support, basis, start, rules):
         """((status, F, b, level), predictors) after Newton steps on a support by a basis (Z, S, R),
         see `WorkingColumns.basis`, from a start (b, level). rules: shrinkage, box, target, capped
@@ -150,7 +184,7 @@ class NewtonRefits:
                 shrunk,
                 newton.Box(box.lower[None], box.upper[None]),
                 x[None],
-                newton.Stopping(target, limited, self.smooth, min(self.max_iter, 1000)),
+                self.stopping(target, limited == NO_RECESSION),
                 eta,
             )
             b, level = self.unpacked(x, level)
@@ -167,18 +201,19 @@ class NewtonRefits:
         then.
         """
         key, p, (b, level) = support.tobytes(), self.problem, coefficients
+        if self.limits.get(key) is not None:
+            return True
+        offset = self.row_data(self.Z).offset
+        margins = self.margins(eta - offset)
+        if value == 0.0 and self.recession == SEPARATES and margins.min() > 0.0:
+            # complete separation: the way to the fit goes on, past the offset. Of close copies a
+            # linear program may have missed it
+            far = ((VANISHED - self.margins(offset)) / margins).max()
+            flags = (FitStatus.SEPARATED,)
+            self.limits[key] = self.fit_of(support, far * b, far * level, 0.0, flags)
+            return True
         # a direction that was found on some of its columns since may have been missed before
-        if self.limits.get(key) is None and (
-            key not in self.limits or self.directions.inside(support)
-        ):
-            offset = self.row_data(self.Z).offset
-            margins = self.margins(eta - offset)
-            if value == 0.0 and self.recession == SEPARATES and margins.min() > 0.0:
-                # complete separation: the way to the fit goes on, past the offset
-                far = ((VANISHED - self.margins(offset)) / margins).max()
-                flags = (FitStatus.SEPARATED,)
-                self.limits[key] = self.fit_of(support, far * b, far * level, 0.0, flags)
-                return True
+        if key not in self.limits or self.directions.inside(support):
             box, Z = self.bounds_of(support), self.Z[self.where[support]]
             found = new = None
             try:
@@ -200,10 +235,17 @@ class NewtonRefits:
         return newton.Stopping(float(target), capped, self.smooth, min(self.max_iter, 1000))
 
     def runs_off(self, capped, fit, eta):
-        """Whether a fit may be far along a direction of recession that the curvatures did not
-        show.
+        """Whether a fit may be far along a direction of recession that the curvatures did not show,
+        because weights are far apart.
         """
-        return False
+        if not (capped and self.nearer > 0.0 and np.isfinite(fit.value)):
+            return False
+        # steps may end at half of the distance: curvatures are not what they are asked for here
+        offset, p = self.row_data(self.Z).offset, self.problem
+        if np.abs(eta - offset).max() + self.nearer <= 0.5 * FAR_OUT[capped]:
+            return False
+        bounds, Z = self.bounds_of(fit.support), self.Z[self.where[fit.support]]
+        return not has_optimum(p, Z, *bounds, fit.b, self.begin((fit.b, fit.b0), 0)[1])
 
     def _on_rows(self, at, lambda1, lambda2, bounds, starts):
         """(b, b0, value, flags) of the working columns `at`, which are nearly dependent, the best

@@ -2,9 +2,7 @@
 and the quadratic that ranks exchanges.
 """
 
-import math
 from dataclasses import replace
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -13,7 +11,7 @@ from ..problem.losses import Squared, smoothness
 from ..problem.problem import Fit
 from ..problem.recession import ordered_optimum
 from ..problem.responses import pseudo_response
-from ..problem.traits import FAR_OUT, ORDERED
+from ..problem.traits import FAR_OUT, NO_RECESSION, ORDERED
 from ..problem.verbs import multiplies, sizes_of_curvatures
 from . import newton
 from .columns import Quadratic, WorkingColumns
@@ -162,20 +160,14 @@ class RowModel(NewtonRefits, WorkingColumns):
             first = e + 1
         return -1, None
 
-    @cached_property
-    def far(self):
-        """|eta - offset| beyond which a fit of ordered classes may run off to infinity, less far
-        out where the slopes of rows of small weight are lost among those of others.
-        """
-        weights = self.problem.weights
-        return FAR_OUT[0] + math.log(weights[weights > 0.0].min() * weights.size)
-
     def runs_off(self, capped, fit, eta):
-        """Whether a fit may be far along a direction of recession that the curvatures, which are
-        differences under a coupled loss, did not show.
+        """As in `NewtonRefits`; of ordered classes, whose curvatures are differences, whatever the
+        weights.
         """
         p = self.problem
-        if capped != ORDERED or np.abs(eta - p.offset).max() <= self.far:
+        if capped != ORDERED:
+            return super().runs_off(capped, fit, eta)
+        if np.abs(eta - p.offset).max() + self.nearer <= FAR_OUT[NO_RECESSION]:
             return False
         if clear_optimum(p.y, self.weighted(fit, 0.0)):
             return False

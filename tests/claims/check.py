@@ -52,7 +52,12 @@ def arguments(options):
 
 def check(seed):
     """The Report of the instance of a seed."""
-    d, report = instance(seed), Report()
+    return check_instance(instance(seed))
+
+
+def check_instance(d):
+    """The Report of an instance."""
+    report = Report()
     before = [np.array(a, copy=True) for a in (_dense(d.X), d.y)]
     truths = {}
     with warnings.catch_warnings():

@@ -8,6 +8,7 @@ from l0path.exchange.local_search import LocalSearch
 from l0path.exchange.neighborhoods.refit import RefitNeighborhood
 from l0path.exchange.trials import Exchanges
 from l0path.problem.problem import Fit
+from l0path.problem.several import contrasts
 
 N, W, R = 30, 6, 3
 
@@ -68,3 +69,12 @@ def test_exchanges_of_the_quadratic(intercept, lambda2):
         value = -start[i] if i >= 0 else 0.0
         expected = least(g, H, np.setdiff1d(every, fixed), fixed, value) - base
         np.testing.assert_allclose(change, expected, rtol=1e-9, atol=1e-12)
+
+
+def test_a_quadratic_of_which_next_to_nothing_is_left_is_not_clear():
+    codes = np.arange(N) % R
+    model = class_model(contrasts(R)[:, codes], codes, np.ones(N), np.zeros((N, R)), False)
+    for margin, clear in ((1.0, True), (600.0, True), (715.0, False)):
+        fit = Fit(np.arange(2), margin * np.eye(2), np.zeros(R), 0.0)
+        table = model.local_table(fit, 0.0, np.empty(0, np.int64))
+        assert (table is not None) == clear

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import survival
+from separated_samples import KINDS, indicated
 
 import l0path
 
@@ -193,3 +194,24 @@ def test_tables_of_models_show_what_is_infinite():
     assert np.isinf(scaled["coefficient", "kind[T.x]"])
     assert np.isnan(scaled["coefficient", "(Intercept)"])
     path.model(index=0).plot(X=frame)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_row_of_next_to_no_weight_separates_in_refits_too(kind):
+    (X, y), w = indicated(kind), np.linspace(0.5, 1.5, 40)
+    fixed = {"negative_binomial": l0path.losses.NegativeBinomial(theta=2.0)}
+    given = {"loss": fixed.get(kind, kind), "max_k": 0, "lambda2": 1e-3}
+    w[0] = 1e-12
+    shrunk = l0path.fit(X, y, sample_weight=w, always_include=[0, 1, 2], **given).model(index=0)
+    if kind == "multinomial":
+        with pytest.raises(ValueError, match="the coefficient of x2 is infinite"):
+            shrunk.refit(rows="all")
+        return
+    with pytest.warns(l0path.errors.SeparationWarning, match="the coefficient of x2 is infinite"):
+        found = shrunk.refit(rows="all")
+    w[0] = 0.0
+    rest = l0path.fit(X, y, sample_weight=w, always_include=[0, 1], **given)
+    want = rest.model(index=0).refit(rows="all")
+    for name in ("x0", "x1"):
+        assert found.params[name] == pytest.approx(want.params[name], rel=1e-5)
+        assert found.bse[name] == pytest.approx(want.bse[name], rel=1e-4)

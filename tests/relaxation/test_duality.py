@@ -2,6 +2,7 @@
 bound above an optimum, no optimum cut.
 """
 
+import warnings
 from functools import cache
 
 import numpy as np
@@ -110,6 +111,17 @@ def test_tangents_are_slopes_and_attain_fenchels_equality(loss, intercept):
         assert np.abs(a.sum(axis=0)).max() < 1e-14
     conjugates = (w[:, None] * relaxation.conjugate(law, y[:, None], a / w[:, None])).sum(axis=0)
     np.testing.assert_allclose(conjugates, (a * moved).sum(axis=0) - total, atol=1e-11)
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+def test_tangents_whose_slopes_are_infinite_on_both_sides_have_an_infinite_loss(intercept):
+    law, y, w = make_loss("tweedie", power=1.5), np.array([1.0, 1.0, 0.0]), np.full(3, 1 / 3)
+    far = np.asfortranarray([[-1e4, 0.1], [1e4, 0.2], [0.0, 0.3]])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        _, total, shift = relaxation.tangents(law, y, w, far, intercept, np.zeros(2))
+    assert total[0] == np.inf and shift[0] == 0.0
+    assert np.isfinite(total[1]) and (shift[1] != 0) == intercept
 
 
 # -------------------- the perspective penalty

@@ -5,12 +5,16 @@ shared weighted Gram matrices, the screen over all columns, fast exponentials.
 import sys
 import types
 import warnings
+from itertools import combinations, permutations
 
 import numba
 import numpy as np
 import pytest
 
 import l0path
+from l0path.core.control import Clock
+from l0path.engine.posing import resolved
+from l0path.engine.request import request
 from l0path.exchange import ranking, screening, table, trials
 from l0path.exchange.decisions import Aim, tried
 from l0path.exchange.ranking import Roles, Wanted, exchanged_supports, ranked
@@ -441,3 +445,37 @@ def test_columns_are_told_from_combinations_whatever_the_weights(intercept):
     assert sorted(model.independent_of(np.array([0, 1, 2])).tolist()) == (
         [5] if intercept else [4, 5]
     )
+
+
+@pytest.mark.parametrize("loss", ["gamma", "poisson"])
+def test_no_optimum_is_rejected_from_a_start_at_which_the_loss_is_about_to_overflow(loss):
+    """A row a hundred times as far out as the others: where one column takes the place of another
+    its loss is 1e240 or beyond all numbers. Optima below the target are found from there, too.
+    """
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(33, 5)) + 26.0
+    X[20] *= 100.0
+    weights = 10.0 ** rng.integers(0, 8, 33)
+    weights[20] = 1e3
+    mean = np.exp(np.clip(0.3 * (X - 26.0) @ rng.normal(size=5), -3, 3))
+    y = rng.gamma(1.0, mean) if loss == "gamma" else rng.poisson(mean)
+    given = {"loss": loss, "fit_intercept": False, "sample_weight": weights}
+    problem = resolved(request(X, y, **given), Clock())[1]
+
+    def model():
+        out = make_model(problem)  # which remembers nothing
+        out.grow(np.arange(5))
+        return out
+
+    known = {S: model().refit(np.array(S), 0.0, 0.0) for S in combinations(range(5), 3)}
+    for S, T in permutations(known, 2):
+        if len(set(S) & set(T)) < 2:
+            continue
+        best, other = known[S], known[T]
+        start = np.array([other.b[T.index(j)] if j in T else 0.0 for j in S])
+        target = best.value + 1e-3 * abs(best.value)
+        found = model().refit(np.array(S), 0.0, 0.0, (start, 0.0), target)
+        assert found.value == pytest.approx(best.value, rel=1e-9)
+        twice = np.array([S, S]), np.array([start, start])
+        e, found = model().first_below(*twice, 0.0, (0.0, 0.0), target)
+        assert e == 0 and found.value == pytest.approx(best.value, rel=1e-9)

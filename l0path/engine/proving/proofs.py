@@ -6,7 +6,7 @@ import math
 from collections import deque
 
 from ...core.progress import Bar
-from ...core.status import GLOBAL_GAP, End, FitStatus, Optimality, SearchEnd
+from ...core.status import GLOBAL_GAP, End, FitStatus, Optimality, SearchEnd, relative_gap
 from ...exact.all_sizes.choice import make_search, refits
 from ...exact.all_sizes.nested import servable_nested
 from ...exact.all_sizes.rows import PenalisedRows, SizeRows
@@ -14,7 +14,7 @@ from ...exact.contest import BranchAndBound
 from ...exact.result import certified, in_place_of
 from ...exact.search import CertificateSearch
 from ...exchange.local_search import LocalSearch
-from ...relaxation.path_bounds import COPIED_ENTRIES, bounded, relative_gap
+from ...relaxation.path_bounds import COPIED_ENTRIES, bounded
 from ...working_set.ties import first_of_their_kind
 from .. import assemble
 

@@ -122,7 +122,7 @@ class MultinomialModel(NewtonRefits, GramModel):
         """The Derivatives of a fit, (q, n) except for the curvatures of pairs of contrasts
         (q (q + 1) / 2, n).
         """
-        key = fit.support.tobytes(), fit.b.tobytes(), fit.b0.tobytes()
+        key = _numbers(fit)
         if key in self.recent:
             return self.recent[key]
         q, n = len(self.T), self.codes.size
@@ -176,7 +176,7 @@ class MultinomialModel(NewtonRefits, GramModel):
         """As `RowModel.local_table`, by the curvatures of the fit, of the working columns `into`,
         -1 for none; None where some direction has no clear curvature.
         """
-        key = fit.key, lambda2
+        key = *_numbers(fit), lambda2
         if key not in self.hessians:
             self.hessians[key] = self._hessian(fit, float(lambda2))
         held = self.hessians[key]
@@ -211,7 +211,8 @@ class MultinomialModel(NewtonRefits, GramModel):
         H, none = H.reshape(q * K, q * K), np.empty(0)
         H.ravel()[:: q * K + 1] += ridge.ravel()
         B = np.empty(H.shape)
-        if invert(H, x.size, B):
+        # where next to nothing is left of the loss, the inverse is beyond all numbers
+        if invert(H, x.size, B) or not np.isfinite(B).all():
             return None
         step = B @ -(slopes @ A.T + ridge * x).ravel()
         self.held_numbers += slopes.size + curvatures.size + B.size
@@ -256,6 +257,11 @@ class MultinomialModel(NewtonRefits, GramModel):
             FitState(mean, self._inverse(fit, lambda2, mean), c)
             for fit, (c, mean) in zip(fits, each, strict=True)
         ]
+
+
+def _numbers(fit):
+    """The support and the coefficients of a fit, as bytes."""
+    return fit.support.tobytes(), fit.b.tobytes(), fit.b0.tobytes()
 
 
 def _lacking(place, J):
