@@ -8,6 +8,7 @@ from ..problem.conjugates import tangents
 from .perspective import envelope, prox
 
 BOUND_STEPS = 10  # steps between two evaluations of the restricted dual
+UNSEEN = 1e-11  # of the size of the loss: a change that it need not show
 
 
 def few_rows(A, B):
@@ -199,13 +200,17 @@ class Descent:
             if quadratic:
                 break
             with np.errstate(invalid="ignore"):
+                promised = (slopes * step).sum(axis=0)
                 fine = (
                     value
                     <= loss
-                    + (slopes * step).sum(axis=0)
+                    + promised
                     + 0.5 * self.L * (step * step).sum(axis=0)
                     + 1e-12 * self.level
                 )
+                # beside columns far from the origin rounding of predictors hides so short a step,
+                # and no curvature would ever be enough
+                fine |= np.abs(promised) <= UNSEEN * self.level
             if (fine | (self.L >= self.run.top)).all():
                 break
             self.L = np.where(fine, self.L, np.minimum(2.0 * self.L, self.run.top))

@@ -19,6 +19,12 @@ CASES = [  # loss, columns, rows, how many of the columns are factors
     ("logistic", 12, 800, 0),
     ("squared", 8, 500, 3),
     ("logistic", 6, 300, 2),
+    ("poisson", 6, 300, 0),
+    ("poisson", 10, 500, 0),
+    ("poisson", 6, 300, 2),
+    ("cox", 6, 300, 0),
+    ("cox", 8, 300, 0),
+    ("cox", 6, 300, 2),
 ]
 
 
@@ -37,9 +43,15 @@ def simulated(loss, p, n, factors, seed=0):
     for _ in range(p // 2):
         i, j = rng.choice(p, 2, replace=False)
         eta += rng.standard_normal() * X[:, i] * X[:, j]
-    y = eta / eta.std() + rng.standard_normal(n)
+    eta /= eta.std()
+    y = eta + rng.standard_normal(n)
+    if loss == "poisson":
+        y = rng.poisson(np.exp(0.7 * eta))
+    elif loss == "cox":
+        y, data["event"] = rng.exponential(np.exp(-eta)), rng.random(n) < 0.7
     data["y"] = np.where(y > 0, 1.0, -1.0) if loss == "logistic" else y
-    return f"y ~ ({' + '.join(names)}) ** 2", data
+    left = "Surv(y, event)" if loss == "cox" else "y"
+    return f"{left} ~ ({' + '.join(names)}) ** 2", data
 
 
 def main():

@@ -241,7 +241,7 @@ class Optima:
             K[:, np.arange(q), np.arange(q)] += np.where(
                 free, np.maximum(floor, 3e-16)[:, None] * level[:, None], 1.0
             )
-            d = -np.linalg.solve(K, (s * free)[:, :, None])[:, :, 0] * free
+            d = -_solved(K, s * free, level) * free
             leaves = free & (
                 (kink & (d * s > 0)) | ((x <= low) & (d < 0)) | ((x >= high) & (d > 0))
             )
@@ -283,3 +283,14 @@ class Optima:
         if self.intercept:
             t[-1] = intercept + self.center[support] @ np.asarray(beta, float)
         return t
+
+
+def _solved(K, s, level):
+    """Solutions (m, q) of systems K (m, q, q); with a little more on all diagonals where one is
+    singular to the last bit, as a Hessian that a single row far out makes up can be.
+    """
+    try:
+        return np.linalg.solve(K, s[:, :, None])[:, :, 0]
+    except np.linalg.LinAlgError:
+        more = 1e-13 * level[:, None, None] * np.eye(K.shape[1])
+        return np.linalg.solve(K + more, s[:, :, None])[:, :, 0]
