@@ -5,10 +5,9 @@ from typing import NamedTuple
 import numpy as np
 
 from ..core import threads
-from ..working_set.curvature import InverseHessian, with_intercept
+from ..working_set.curvature import OF_ALL, InverseHessian, LocalTable, with_intercept
 from . import group_table
 from .table import EQUAL, in_order
-from .trials import OF_ALL, LocalTable
 
 STRIP_COLUMNS = 256  # columns of working groups in one task of a table
 

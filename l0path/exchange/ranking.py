@@ -9,7 +9,7 @@ import numpy as np
 from ..compiled import views
 from ..core.dispatch import njit
 from ..working_set.linear_algebra import COLLINEAR
-from .response_table import best_exchanges
+from .response_table import scan_responses
 from .table import EQUAL, NONE, START, ExchangeList, _keep, in_steps
 
 NEVER = 1e300  # the cost of a column that may not enter
@@ -126,10 +126,9 @@ def scanned(model, fit, quadratic, columns, penalty, wanted):
         wanted.ceiling,
         EQUAL * abs(float(fit.value)),
     )
-    if fit.b.ndim > 1:
-        return best_exchanges(fit, quadratic, part, rule, wanted.count)
     u, found = quadratic.B @ quadratic.rows, new_list(wanted.count)
-    count = scan(quadratic, u, fit.b, part, rule, ExchangeList(*found))
+    ranks = scan if fit.b.ndim == 1 else scan_responses
+    count = ranks(quadratic, u, fit.b, part, rule, ExchangeList(*found))
     change, column, position = found
     return change[:count], column[:count], position[:count]
 
@@ -256,8 +255,10 @@ def exchanged_supports(support, b, out, into):
 
     Parameters
     ----------
-    support, b : ndarray of shape (k,)
-        Sorted columns and their coefficients.
+    support : ndarray of shape (k,)
+        Sorted columns.
+    b : ndarray of shape (k,) or (k, q)
+        Their coefficients.
     out, into : ndarray of shape (m,)
         The column dropped and the column added by each exchange, -1 for none.
 
@@ -268,9 +269,10 @@ def exchanged_supports(support, b, out, into):
         0 for the column added.
     """
     size = support.size - int(out[0] >= 0) + int(into[0] >= 0)
-    supports, starts = np.empty((out.size, size), np.int64), np.empty((out.size, size))
-    _exchange(support, b, out, into, supports, starts)
-    return supports, starts
+    q = 1 if b.ndim == 1 else b.shape[1]
+    supports, starts = np.empty((out.size, size), np.int64), np.empty((out.size, size, q))
+    _exchange(support, np.ascontiguousarray(b).reshape(-1, q), out, into, supports, starts)
+    return supports, starts.reshape(out.size, size, *b.shape[1:])
 
 
 @njit
@@ -280,8 +282,12 @@ def _exchange(support, b, out, into, supports, starts):
         new, at = into[e], 0
         for i in range(support.size + 1):
             if new >= 0 and (i == support.size or new < support[i]):
-                supports[e, at], starts[e, at] = new, 0.0
+                supports[e, at] = new
+                for s in range(b.shape[1]):
+                    starts[e, at, s] = 0.0
                 new, at = -1, at + 1
             if i < support.size and support[i] != out[e]:
-                supports[e, at], starts[e, at] = support[i], b[i]
+                supports[e, at] = support[i]
+                for s in range(b.shape[1]):
+                    starts[e, at, s] = b[i, s]
                 at += 1

@@ -17,7 +17,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .table import COLLINEAR, in_steps
+from ..core.dispatch import njit
+from ..working_set.linear_algebra import COLLINEAR, filled
+from .table import NONE, START, _keep
 
 
 class ResponseTable(NamedTuple):
@@ -75,19 +77,40 @@ def all_exchanges(fit, quadratic, lambda2, skip, locked, dependent=False):
     return ResponseTable(drop, add, num)
 
 
-def best_exchanges(fit, quadratic, part, rule, count):
-    """(change, column, position) of the best exchanges of a fit, as `ranking.scan` keeps them, for
-    the `Roles` of the columns and an `ExchangeRule` without lambda1.
-    """
-    found = all_exchanges(
-        fit, quadratic, rule.lambda2, part.skip, part.locked, dependent=rule.dependent
-    )
-    swap = found.swap + part.cost - part.member_cost[:, None]
-    add = rule.target + part.cost + found.add
-    add[~(add < 0.0)] = np.inf
-    change = np.vstack([add, swap]).T.ravel()
-    change[~(change < rule.ceiling)] = np.inf
-    best = np.argsort(in_steps(change, rule.tie), kind="stable")[:count]
-    best = best[change[best] < np.inf]
-    column, position = np.divmod(best, 1 + fit.support.size)
-    return change[best], column, position - 1
+@njit
+def scan_responses(quadratic, u, b, part, rule, found):
+    """`ranking.scan` of several responses: b (k, q), gradients c (m, q), no lambda1."""
+    B, rows, c = quadratic.B, quadratic.rows, quadratic.c
+    (k, q), kept, square = b.shape, START, filled(b.shape[0], 0.0)
+    for i in range(k):
+        for s in range(q):
+            square[i] += b[i, s] * b[i, s]
+    for j in range(quadratic.a.size):
+        if part.skip[j]:
+            continue
+        whole, size = quadratic.a[j] + 2.0 * rule.lambda2, 0.0
+        left, instead = whole, whole if rule.dependent else np.inf
+        for i in range(k):
+            left -= u[i, j] * rows[i, j]
+        for s in range(q):
+            size += c[j, s] * c[j, s]
+        own = left if left > COLLINEAR * whole else instead
+        if 0.0 < own < np.inf:
+            d = rule.target + part.cost[j] - 0.5 * size / own
+            if d < min(0.0, rule.ceiling):
+                kept = _keep(d, j, NONE, found, kept, rule.tie)
+        for i in range(k):
+            if part.locked[i]:
+                continue
+            share, inner = u[i, j] / B[i, i], 0.0
+            for s in range(q):
+                inner += b[i, s] * c[j, s]
+            own = left + u[i, j] * share
+            own = own if own > COLLINEAR * whole else instead
+            d = 0.5 * (
+                square[i] / B[i, i] - (size + share * (2.0 * inner + share * square[i])) / own
+            )
+            d += part.cost[j] - part.member_cost[i]
+            if d < rule.ceiling:
+                kept = _keep(d, j, i, found, kept, rule.tie)
+    return kept

@@ -33,29 +33,6 @@ BOUND_SLACK = 1e-12  # share of F by which a bound must be above the target
 # rows times coefficients of the exchanges to be refuted that are worth a thread: to hand it work
 # takes a fifth of a millisecond, these take about two
 SHARED = 1 << 20
-OF_ALL = np.empty(0, np.int64)  # `LocalTable.place` where the m columns are all working columns
-
-
-class LocalTable(NamedTuple):
-    """The quadratic at a fit from which chord steps start, for a support of k columns, K = k + 1
-    with an intercept, q predictors of each row, and m working columns that may be added.
-
-    Columns are counted from their `center`: an intercept is the predictor there. Second derivatives
-    and curvatures are to be multiplied by `scale`.
-    """
-
-    S: np.ndarray  # (k,), the support, as positions in W
-    x: np.ndarray  # (q K,), coefficients at the optimum of the quadratic, see `chord_steps`
-    B: np.ndarray  # (q K, q K), the inverse Hessian
-    lambda2: float
-    scale: float
-    curvatures: np.ndarray  # (q (q + 1) / 2, n), of rows
-    center: np.ndarray  # (w,), of the working columns; 0 without an intercept
-    place: np.ndarray  # (w,), numbers of working columns among the m; (0,) where they are these
-    c: np.ndarray  # (q m,), downhill slopes at x
-    diagonal: np.ndarray  # (q (q + 1) / 2 m,), second derivatives of each column
-    rows: np.ndarray  # rows[index[l], s m + j]: those of coefficient l with column j
-    index: np.ndarray  # (q K,), -1 for an intercept that has none with centered columns
 
 
 class Exchanges(NamedTuple):
@@ -76,7 +53,7 @@ class Goal(NamedTuple):
 
     target: float  # the value that an exchange must come below
     first: bool  # whether the first such exchange is taken, or one that is left open; else the best
-    thorough: bool  # whether bounds alone refute (where `first`)
+    thorough: bool  # whether bounds alone refute
     tie: float = 0.0  # by how much an exchange must be below one before it to be taken in its place
     closing: int = CLOSING  # chord steps towards the optimum of the exchange taken, at least 1
 
@@ -114,8 +91,6 @@ def tried(rows, table, exchanges, goal):
     several threads share these, and the first exchange that is found counts.
     """
     size = table.x.size + rows.offset.size // rows.y.size
-    thorough = goal.thorough and goal.first
-    goal = Goal(float(goal.target), goal.first, thorough, float(goal.tie), goal.closing)
     number, parts = exchanges.out.size, {}
 
     def piece(left, right):
@@ -123,7 +98,7 @@ def tried(rows, table, exchanges, goal):
         x = np.empty(size)
         parts[left] = Found(*attempt(rows, table, some, goal, x), x)
 
-    most = min(number * rows.y.size * size // SHARED, number) if thorough else 1
+    most = min(number * rows.y.size * size // SHARED, number) if goal.thorough else 1
     pieces = min(threads.count(), most) if most > 1 else 1
     if pieces == 1:
         piece(0, number)
@@ -154,7 +129,7 @@ def attempt(rows, table, exchanges, goal, best):
 
     Returns (e, F, promised, reach) of a `Found`, and leaves its coefficients in best (q K + q,).
     """
-    found, F, promised, reach, lowest = -1, np.inf, np.inf, np.inf, goal.target
+    found, F, promised, reach, target = -1, np.inf, np.inf, np.inf, goal.target
     q, size = best.size - table.x.size, best.size
     v, w, work = np.empty((7, size)), np.empty((5, q * rows.y.size)), exchange_work(q, size - q)
     secants, k = np.empty((2 * SECANTS + 2, size + 2)), table.S.size
@@ -167,9 +142,9 @@ def attempt(rows, table, exchanges, goal, best):
         exchange = Exchange(exchanges.out[e], exchanges.into[e], work)
         taken, value, left = goal.first, np.inf, np.inf  # of a flat quadratic a refit decides
         if _predict(table, exchange, trial.x) < np.inf:
-            taken, value, left = _one(rows, table, exchange, trial, goal, lowest)
+            taken, value, left = _one(rows, table, exchange, trial, goal, target)
         if taken:
-            found, F, promised, lowest = e, value, left, value - goal.tie
+            found, F, promised, target = e, value, left, value - goal.tie
             copy(trial.x, best)
             reach = 0.0 if F < np.inf else np.inf
             for m in range(trial.eta.size if F < np.inf else 0):
@@ -201,7 +176,7 @@ def _predict(table, exchange, x):
 
 
 @njit
-def _one(rows, table, exchange, trial, goal, lowest):
+def _one(rows, table, exchange, trial, goal, target):
     """Try one exchange from the coefficients in trial.x, and bring it towards its optimum if it is
     taken: (whether it is, F, what descent still promises).
     """
@@ -211,13 +186,13 @@ def _one(rows, table, exchange, trial, goal, lowest):
         promised = chord_step(table.B, exchange, trial.r, trial.z)
         known = F < np.inf  # where it overflows, only a refit can tell
         if closing == 0:
-            hopeless = known and F - PROMISE_FACTOR * promised > lowest
+            hopeless = known and F - PROMISE_FACTOR * promised > target
             last = step >= MOST_STEPS - 1 or (step >= TRIES - 1 and not hopeless) or not known
             if hopeless and (
-                not goal.thorough or _refuted(rows, table, exchange, trial, F, lowest)
+                not goal.thorough or _refuted(rows, table, exchange, trial, F, target)
             ):
                 break
-            taken = F < lowest or (last and goal.first)
+            taken = F < target or (last and goal.first)
             if not taken and step >= MOST_STEPS - 1:
                 break
             closing = 1 if taken else 0

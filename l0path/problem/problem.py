@@ -60,7 +60,7 @@ class Data:
     strata: tuple | None = None  # labels of the strata of survival times
     index: Any = None  # labels of the rows, of a table
 
-    @property
+    @cached_property
     def boxed(self):
         """Whether any column that is not excluded has a finite bound."""
         low, high = self.lower[~self.excluded], self.upper[~self.excluded]
@@ -171,7 +171,7 @@ class Problem:
         """What rounding leaves of a mean loss that is as low as it can be."""
         return 1e-13 * scale + self.noise
 
-    @property
+    @cached_property
     def boxed(self):
         """Whether any usable column has a finite bound."""
         return bool(

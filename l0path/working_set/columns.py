@@ -71,6 +71,10 @@ class WorkingColumns:
     row.
     """
 
+    # whether the quadratics of fits predict refits closely, are those of mean curvatures, and
+    # whether the curvatures of a fit close by will do
+    sharp = rough = shares = False
+
     def __init__(self, problem):
         self.problem = problem
         self.width = 0
@@ -293,8 +297,8 @@ class WorkingColumns:
         ----------
         supports : ndarray of shape (m, k)
             Sorted working columns.
-        starts : ndarray of shape (m, k)
-            Coefficients from which each refit starts, with the intercept b0.
+        starts : ndarray of shape (m, k) or (m, k, q), or None
+            Coefficients from which each refit starts, with the intercept b0; None for none.
         b0 : float
         shrinkage : tuple of float
             lambda1 and lambda2.
@@ -305,8 +309,9 @@ class WorkingColumns:
         (int, Fit)
             The number of the support and its fit; -1 and None where there is none.
         """
-        for e, (support, b) in enumerate(zip(supports, starts, strict=True)):
-            fit = self.refit(support, *shrinkage, (b, b0), target)
+        for e, support in enumerate(supports):
+            start = None if starts is None else (starts[e], b0)
+            fit = self.refit(support, *shrinkage, start, target)
             if fit is not None and (fit.value < target or fit.flags):
                 return e, fit
         return -1, None

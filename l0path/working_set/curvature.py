@@ -17,6 +17,7 @@ COLUMNS_WEIGHTED = 64  # working columns weighted at a time
 CLOSE = 0.6
 # what the kept matrices may take together, and what the kept local models may take
 CURVATURE_BYTES = 48 << 20
+OF_ALL = np.empty(0, np.int64)  # `LocalTable.place` where the m columns are all working columns
 
 
 def taken_off(problem, eta, Z):
@@ -167,6 +168,28 @@ def _invert_some(G, index, scale, lambda2, B):
             H[i, j] = scale * G[index[i], index[j]]
         H[i, i] += 2.0 * lambda2
     invert_with_ridge(H, k, B)
+
+
+class LocalTable(NamedTuple):
+    """The quadratic at a fit from which chord steps start, for a support of k columns, K = k + 1
+    with an intercept, q predictors of each row, and m working columns that may be added.
+
+    Columns are counted from their `center`: an intercept is the predictor there. Second derivatives
+    and curvatures are to be multiplied by `scale`.
+    """
+
+    S: np.ndarray  # (k,), the support, as positions in W
+    x: np.ndarray  # (q K,), coefficients at the optimum of the quadratic, see `newton`
+    B: np.ndarray  # (q K, q K), the inverse Hessian
+    lambda2: float
+    scale: float
+    curvatures: np.ndarray  # (q (q + 1) / 2, n), of rows
+    center: np.ndarray  # (w,), of the working columns; 0 without an intercept
+    place: np.ndarray  # (w,), numbers of working columns among the m; (0,) where they are these
+    c: np.ndarray  # (q m,), downhill slopes at x
+    diagonal: np.ndarray  # (q (q + 1) / 2 m,), second derivatives of each column
+    rows: np.ndarray  # rows[index[l], s m + j]: those of coefficient l with column j
+    index: np.ndarray  # (q K,), -1 for an intercept that has none with centered columns
 
 
 class InverseHessian(NamedTuple):

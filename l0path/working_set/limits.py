@@ -27,6 +27,7 @@ from ..problem.recession import (
 from ..problem.several import class_codes, contrasts
 from ..problem.traits import MONOTONE, NO_RECESSION, ORDERED, OUTLASTS, held_by
 from ..problem.verbs import derivatives, mean_loss
+from .curvature import curved
 from .quadratic import solve_quadratic
 
 VANISHED = 30.0  # terms at this value of their function have exp(-30) = 1e-13 left
@@ -350,18 +351,28 @@ def has_optimum(problem, Z, lower, upper, coef, level):
     a finite optimum on columns, see `recession.shows_optimum`; the arguments are those of
     `limit_of`.
     """
-    p = problem
-    of = functions_of(p.loss, p.y, Z, p.intercept, lower, upper, offset=p.offset)
-    x = np.concatenate([np.ravel(coef), *_levels(p, Z, coef, level)]) * of.unit
-    whole = Face(of, np.zeros(x.size), np.zeros(of.held.size, dtype=bool), np.empty((x.size, 0)))
-    _, gradient, H = _terms_left(p, Z, whole)(x)
+    p, recession = problem, problem.loss.traits.recession
+    if recession == MONOTONE:
+        # all pairs of risk sets are many more than rows
+        eta, slopes, v = p.offset + coef @ Z, np.empty(p.y.size), np.empty(p.y.size)
+        derivatives(p.loss, p.y, eta, p.weights, slopes, v)
+        _, ZB, P = curved(p, eta, v, Z)
+        low, high = np.isfinite(lower), np.isfinite(upper)
+        gradient, H, A = Z @ slopes, ZB @ Z.T - P @ P.T, Z.T
+    else:
+        of = functions_of(p.loss, p.y, Z, p.intercept, lower, upper, offset=p.offset)
+        x = np.concatenate([np.ravel(coef), *_levels(p, Z, coef, level)]) * of.unit
+        none = np.zeros(of.held.size, dtype=bool)
+        whole = Face(of, np.zeros(x.size), none, np.empty((x.size, 0)))
+        _, gradient, H = _terms_left(p, Z, whole)(x)
+        low, high, A = of.low == 0.0, of.high == 0.0, of.A
     # where a bound ends the way down, a slope does not count
-    held = ((of.low == 0.0) & (gradient > 0.0)) | ((of.high == 0.0) & (gradient < 0.0))
-    # of a row's classes, or the members of a risk set, any two may differ, by twice as much
-    A, rate = (Z.T / of.unit, 2.0) if p.loss.traits.recession == MONOTONE else (of.A, 1.0)
-    if p.loss.traits.recession == OUTLASTS:
-        rate = np.append(np.ones(p.y.size), 2.0 / x[-1])  # -log x[-1], on the way up
-    return shows_optimum(H, np.where(held, 0.0, gradient), A, 2.0 if p.y.ndim == 2 else rate)
+    gradient = np.where((low & (gradient > 0.0)) | (high & (gradient < 0.0)), 0.0, gradient)
+    # any two classes of a row, or members of a risk set, may differ, by twice as much
+    rate = 2.0 if p.y.ndim == 2 or recession == MONOTONE else 1.0
+    if recession == OUTLASTS:
+        rate = np.append(np.ones(p.y.size), 2.0 / x[-1])  # of -log x[-1], on the way up
+    return shows_optimum(H, gradient, A, rate)
 
 
 def _minimized(terms, start, face, box):

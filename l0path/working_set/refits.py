@@ -2,6 +2,8 @@
 supports that have no finite optimum (`limits`).
 """
 
+import math
+
 import numpy as np
 from scipy.linalg import qr, solve_triangular
 
@@ -11,11 +13,15 @@ from ..problem.problem import Fit
 from ..problem.recession import Directions, Untold
 from ..problem.responses import null_start
 from ..problem.traits import FAR_OUT, NO_RECESSION, SEPARATES, nearer
-from ..problem.verbs import along_the_way
+from ..problem.verbs import along_the_way, mean_loss
 from . import newton
 from .columns import CLAIMED
 from .least_squares import from_rows
 from .limits import NOT_FAR, VANISHED, has_optimum, limit_of
+
+# in logarithms: steps end where a term of margin m and weight w has w exp(-m) = 1e-15 of the loss
+# left, which for weights 1 / n of n rows is beyond the distance at which curvatures are looked at
+LOST = 10.0
 
 
 class NewtonRefits:
@@ -25,9 +31,12 @@ class NewtonRefits:
     several predictors overwrite what depends on their shapes.
     """
 
+    # |eta| beyond which a fit without shrinkage is refitted, which looks for separation
+    REACH = 10.0
+
     def begin_refits(self, problem):
         """Set what refits remember."""
-        traits = problem.loss.traits
+        traits, self.loss, self.rows_at_hand = problem.loss.traits, problem.loss, None
         self.recession, self.smooth = traits.recession, not traits.jumps
         self.nearer = nearer(traits.recession, problem.weights)
         # the fits of supports without a finite optimum by their bytes, and None of such as have one
@@ -38,6 +47,12 @@ class NewtonRefits:
 
     def row_data(self, Z):
         """The `newton.LossRows` of the problem with the columns Z (w, n)."""
+        if self.rows_at_hand is None or self.rows_at_hand.Z is not Z:
+            self.rows_at_hand = self.rows_with(Z)
+        return self.rows_at_hand
+
+    def rows_with(self, Z):
+        """`row_data` made anew."""
         return newton.rows_of(self.problem, Z)
 
     def begin(self, start, k):
@@ -60,7 +75,18 @@ class NewtonRefits:
 
     def fit_of(self, support, b, level, value, flags=()):
         """The Fit with these coefficients."""
-        return Fit(support, b, level, value, flags)
+        return Fit(support, b, float(level), value, flags)
+
+    def value_at(self, fit, lambda2):
+        """F at the coefficients of a fit, which need not be an optimum."""
+        rows, b = self.row_data(self.Z), fit.b.ravel()
+        eta = fit.b.T @ self.Z[self.where[fit.support]] + self.level(fit)
+        value = mean_loss(self.loss, rows.y, eta.ravel() + rows.offset, rows.weights)
+        return value + lambda2 * float(b @ b)
+
+    def level(self, fit):
+        """The intercept of a fit, as predictors (n,) or (q, n) have it added."""
+        return fit.b0
 
     def margins(self, eta):
         """The margins by which predictors eta favor the class of each row over each other one."""
@@ -219,7 +245,8 @@ class NewtonRefits:
         """Whether a fit may be far along a direction of recession that the curvatures did not show,
         because weights are far apart.
         """
-        if not (capped and self.nearer > 0.0 and np.isfinite(fit.value)):
+        far_apart = 0.0 < self.nearer > LOST - math.log(eta.size)
+        if not (capped and far_apart and np.isfinite(fit.value)):
             return False
         # steps may end at half of the distance: curvatures are not what they are asked for here
         offset, p = self.row_data(self.Z).offset, self.problem

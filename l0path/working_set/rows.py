@@ -16,7 +16,16 @@ from ..problem.traits import FAR_OUT, NO_RECESSION, ORDERED, OUTLASTS
 from ..problem.verbs import multiplies, sizes_of_curvatures
 from . import newton
 from .columns import Quadratic, WorkingColumns
-from .curvature import CURVATURE_BYTES, Derivatives, Local, WeightedGrams, curved, taken_off
+from .curvature import (
+    CURVATURE_BYTES,
+    OF_ALL,
+    Derivatives,
+    Local,
+    LocalTable,
+    WeightedGrams,
+    curved,
+    taken_off,
+)
 from .gram import GramModel
 from .groups import RowCurvature
 from .linear_algebra import invert, weighted_squares
@@ -45,8 +54,6 @@ class RowModel(NewtonRefits, WorkingColumns):
     """
 
     BATCH = 1 << 22  # entries of the right-hand sides of one read: 32 MB
-    # |eta| beyond which a fit without shrinkage is refitted, which looks for separation
-    REACH = 10.0
 
     def __init__(self, problem):
         super().__init__(problem)
@@ -56,6 +63,9 @@ class RowModel(NewtonRefits, WorkingColumns):
         # where no row is curved at present
         floor = traits.curvature_floor
         self.curvature_floor = floor * smoothness(problem.loss) if floor else 0.0
+        # whether predicted changes, with the whole curvature of the fit, are so close to those of
+        # refits that few of these decide; Cox's loss bends more on the way
+        self.sharp = self.recession == ORDERED
         # whether the curvature of a fit close by will do
         self.shares = self.smooth and not traits.coupled
         self.grams = WeightedGrams(problem.intercept)
@@ -124,7 +134,8 @@ class RowModel(NewtonRefits, WorkingColumns):
         """
         limits = self.stopping(target, any(shrinkage))
         capped = limits.capped
-        if self.near is not None or (capped and self.boxed) or not supports.size:
+        alone = starts is None or self.near is not None or (capped and self.boxed)
+        if alone or not supports.size:
             return super().first_below(supports, starts, b0, shrinkage, target)
         at, eta, m = self.where[supports], np.empty(self.problem.X.n), len(starts)
         lower, upper = self.bounds_of(supports)
@@ -173,7 +184,7 @@ class RowModel(NewtonRefits, WorkingColumns):
         """The Derivatives of a fit."""
         p = self.problem
         eta, slopes, v = np.empty(p.X.n), np.empty(p.X.n), np.empty(p.X.n)
-        S, rows = np.ascontiguousarray(self.where[fit.support]), newton.rows_of(p, self.Z)
+        S, rows = np.ascontiguousarray(self.where[fit.support]), self.row_data(self.Z)
         newton.derivatives_at(rows, S, fit.b, fit.b0, eta, slopes, v)
         if multiplies(p.loss):
             v = sizes_of_curvatures(p.loss, p.y, eta, p.weights)
@@ -201,7 +212,7 @@ class RowModel(NewtonRefits, WorkingColumns):
         """`weighted` anew."""
         p = self.problem
         if self.recession == ORDERED:
-            S, rows = np.ascontiguousarray(self.where[fit.support]), newton.rows_of(p, self.Z)
+            S, rows = np.ascontiguousarray(self.where[fit.support]), self.row_data(self.Z)
             table = ordered_table(rows, S, fit, lambda2, self.thresholds)
             self.thresholds = table.best.t
             return table
@@ -280,6 +291,28 @@ class RowModel(NewtonRefits, WorkingColumns):
         local.extend(self.Z, self.width)
         self.latest = fit, local
         return local
+
+    def local_table(self, fit, lambda2, into):
+        """The `LocalTable` of a fit, by the curvatures of one close by; of all working columns."""
+        local = self.local(fit, lambda2)
+        x, center, v = fit.b, local.mean, local.v if local.gram is None else local.gram.v
+        if self.problem.intercept:
+            x = np.empty(fit.b.size + 1)
+            x[:-1], x[-1] = fit.b, fit.b0 + center[local.at] @ fit.b
+        return LocalTable(
+            S=local.at,
+            x=x,
+            B=local.inverse.B,
+            lambda2=float(lambda2),
+            scale=local.scale,
+            curvatures=v[None],
+            center=center,
+            place=OF_ALL,
+            c=local.c,
+            diagonal=local.diagonal,
+            rows=local.rows,
+            index=local.inverse.index,
+        )
 
     def inverse(self, fit, lambda2):
         """B of a fit."""

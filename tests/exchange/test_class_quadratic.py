@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from class_samples import class_model
 
-from l0path.exchange.neighborhoods.class_quadratic import ClassQuadratic
+from l0path.exchange.local_search import LocalSearch
+from l0path.exchange.neighborhoods.refit import RefitNeighborhood
 from l0path.exchange.trials import Exchanges
 from l0path.problem.problem import Fit
 from l0path.problem.several import contrasts
@@ -49,10 +50,12 @@ def test_exchanges_of_the_quadratic(intercept, lambda2):
     K = len(S) + intercept
     x = rng.normal(size=(K, q)) / 2
     b0 = x[3] @ model.T if intercept else np.zeros(R)
-    found = ClassQuadratic(model, Fit(S, x[:3], b0, 0.0), lambda2)
+    fit = Fit(S, x[:3], b0, 0.0)
+    found = RefitNeighborhood(model, 0.0, lambda2, 1.0, LocalSearch())
     pairs = np.array([(-1, -1), (1, -1), (-1, 1), (-1, 4), (0, 4), (2, 1), (1, 4), (-1, 5), (0, 5)])
-    changes = found.predicted(Exchanges(*pairs.T.copy()))[1]
-    assert changes[0] == 0.0 and changes[1] == found.removals()[1]
+    changes = found._predicted(fit, Exchanges(*pairs.T.copy()))
+    one = Exchanges(np.array([1]), np.array([-1]))
+    assert changes[0] == 0.0 and changes[1] == found._predicted(fit, one)[0]
     base = least(*quadratic(model, S, x, lambda2), np.arange(q * K), [], 0.0)
     for (i, j), change in zip(pairs.tolist(), changes.tolist(), strict=True):
         if (i, j) == (-1, 5) and lambda2 == 0.0:
@@ -73,4 +76,5 @@ def test_a_quadratic_of_which_next_to_nothing_is_left_is_not_clear():
     model = class_model(contrasts(R)[:, codes], codes, np.ones(N), np.zeros((N, R)), False)
     for margin, clear in ((1.0, True), (600.0, True), (715.0, False)):
         fit = Fit(np.arange(2), margin * np.eye(2), np.zeros(R), 0.0)
-        assert ClassQuadratic(model, fit, 0.0).clear == clear
+        table = model.local_table(fit, 0.0, np.empty(0, np.int64))
+        assert (table is not None) == clear

@@ -5,7 +5,9 @@ import pytest
 from class_samples import class_model
 from scipy.optimize import minimize
 
-from l0path.exchange.neighborhoods.class_quadratic import ClassQuadratic
+from l0path.exchange.decisions import by_chord_steps, by_refits
+from l0path.exchange.local_search import LocalSearch
+from l0path.exchange.neighborhoods.refit import RefitNeighborhood
 from l0path.exchange.trials import Exchanges, Goal, tried
 
 N, W, R = 40, 7, 3
@@ -35,7 +37,7 @@ def optimum(model, S, lambda2):
 
 
 def instance(seed, intercept, lambda2, size=1.0):
-    """(model, quadratic at the fit of columns 0, 2, 3). Strong columns, so that probabilities are
+    """(model, table of the fit of columns 0, 2, 3). Strong columns, so that probabilities are
     near 0 and 1 and quadratics are poor.
     """
     rng = np.random.default_rng(seed)
@@ -47,13 +49,12 @@ def instance(seed, intercept, lambda2, size=1.0):
     weights = rng.uniform(0.5, 1.5, N)
     model = class_model(Z, codes, weights, 0.3 * rng.normal(size=(N, R)), intercept)
     fit = model.refit(np.array([0, 2, 3]), 0.0, lambda2)
-    return model, ClassQuadratic(model, fit, lambda2)
+    return model, model.local_table(fit, lambda2, np.arange(W))
 
 
-def first_open(model, quadratic, pairs, target):
+def first_open(model, table, pairs, target):
     """What trials of the pairs (out, into) find, where bounds alone refute."""
     exchanges = Exchanges(*np.array(pairs).T.copy())
-    table = quadratic.table(exchanges)
     goal = Goal(target, True, True, closing=1)
     return tried(model.row_data(model.Z), table, exchanges, goal)
 
@@ -61,25 +62,25 @@ def first_open(model, quadratic, pairs, target):
 @pytest.mark.parametrize(("intercept", "lambda2"), [(True, 0.01), (True, 0.05), (False, 0.02)])
 @pytest.mark.parametrize("seed", range(3))
 def test_no_exchange_that_reaches_the_target_is_refuted(seed, intercept, lambda2):
-    model, quadratic = instance(seed, intercept, lambda2)
+    model, table = instance(seed, intercept, lambda2)
     refuted = 0
     for i, j in PAIRS.tolist():
-        S = [*np.delete(quadratic.S, i if i >= 0 else []), *([j] if j >= 0 else [])]
+        S = [*np.delete(table.S, i if i >= 0 else []), *([j] if j >= 0 else [])]
         best = optimum(model, S, lambda2)
         for margin in (1e-7, 0.01, 0.3):
-            found = first_open(model, quadratic, [(i, j)], best * (1.0 + margin))
+            found = first_open(model, table, [(i, j)], best * (1.0 + margin))
             assert found.e == 0 and found.F >= best * (1.0 - 1e-7)
-        refuted += first_open(model, quadratic, [(i, j)], 0.97 * best).e == -1
+        refuted += first_open(model, table, [(i, j)], 0.97 * best).e == -1
     assert refuted >= 6  # of 8: bounds that never refute would pass the other check
 
 
 @pytest.mark.parametrize(("intercept", "lambda2"), [(True, 0.01), (False, 0.02)])
 def test_steps_end_at_the_optimum(intercept, lambda2):
-    model, quadratic = instance(2, intercept, lambda2, 0.3)
+    model, table = instance(2, intercept, lambda2, 0.3)
     exchanges = Exchanges(*PAIRS.T.copy())
-    table, rows = quadratic.table(exchanges), model.row_data(model.Z)
+    rows = model.row_data(model.Z)
     best = [
-        optimum(model, [*np.delete(quadratic.S, [i] * (i >= 0)), *[j] * (j >= 0)], lambda2)
+        optimum(model, [*np.delete(table.S, [i] * (i >= 0)), *[j] * (j >= 0)], lambda2)
         for i, j in PAIRS.tolist()
     ]
     for e, least in enumerate(best):
@@ -87,7 +88,7 @@ def test_steps_end_at_the_optimum(intercept, lambda2):
         found = tried(rows, table, exchanges.of([e]), goal)
         assert found.F == pytest.approx(least, rel=1e-9)
         x = found.x[:-2].reshape(2, -1).T  # coefficients counted from 0, and the intercepts
-        columns = model.Z[[*quadratic.S, max(PAIRS[e, 1], 0)]].T
+        columns = model.Z[[*table.S, max(PAIRS[e, 1], 0)]].T
         eta = columns @ np.vstack([x[:3], found.x[-2:]]) + (x[3] if intercept else 0.0)
         assert np.abs(eta).max() == pytest.approx(found.reach)
     lowest = tried(rows, table, exchanges, Goal(np.inf, False, False, closing=40))
@@ -98,23 +99,23 @@ def test_first_that_is_open():
     """The first exchange within reach is named with its coefficients; one with a combination of the
     support is left to a refit from those of the fit.
     """
-    model, quadratic = instance(1, True, 0.0)
+    model, table = instance(1, True, 0.0)
     pairs = [(0, 1), (-1, 5), (-1, 4)]
-    found = first_open(model, quadratic, pairs, 0.0)
+    found = first_open(model, table, pairs, 0.0)
     assert found.e == 1 and not found.F < np.inf
-    found = first_open(model, quadratic, pairs, np.inf)
+    found = first_open(model, table, pairs, np.inf)
     x = found.x[:-2].reshape(2, -1)
     assert found.e == 0 and not x[:, 0].any() and x[:, 1:].all() and found.x[-2:].all()
 
 
 def test_predictors_that_overflow():
     """An exchange is left to a refit, and a refit from there begins anew."""
-    model, quadratic = instance(0, True, 0.01)
+    model, table = instance(0, True, 0.01)
     S = np.array([0, 2, 3])
     best = model.refit(S, 0.0, 0.01)
     for size in (1e308, np.nan):
-        quadratic.x[:] = size
-        found = first_open(model, quadratic, [(-1, 4)], 0.5)
+        table.x[:] = size
+        found = first_open(model, table, [(-1, 4)], 0.5)
         assert found.e == 0 and not (found.F < np.inf and found.reach < np.inf)
         with np.errstate(all="ignore"):
             again = model.refit(S, 0.0, 0.01, (np.full((3, R - 1), size), np.full(R, size)))
@@ -131,3 +132,25 @@ def test_refits_are_optima_and_are_rejected_above_the_target(intercept):
         assert model.refit(np.array(S), 0.0, 0.01, target=0.99 * best) is None
         below = model.refit(np.array(S), 0.0, 0.01, target=1.01 * best)
         assert below.value == pytest.approx(best, rel=1e-8)
+
+
+@pytest.mark.parametrize("decide", [by_refits, by_chord_steps])
+def test_what_is_known_of_supports_is_not_asked_again(decide):
+    """Refits of the first exchange below a target, and of the lowest, once each."""
+    model = instance(1, True, 0.01)[0]
+    fit = model.refit(np.array([0, 2, 3]), 0.0, 0.01)
+    pairs = [(out, into) for out in (0, 2, 3) for into in (1, 4, 6)]
+    steps = RefitNeighborhood(model, 0.0, 0.01, 1.0, LocalSearch(), decide)
+    best = steps._lowest(fit, pairs)
+    values = [
+        model.refit(np.sort([*fit.support[fit.support != out], into]), 0.0, 0.01).value
+        for out, into in pairs
+    ]
+    assert best.value == pytest.approx(min(values), rel=1e-9)
+    refits, higher = model.refits, max(values) * 1.001
+    assert steps._lowest(fit, pairs).key == best.key
+    assert steps._first_below(fit, [pairs[int(np.argmin(values))]], higher).key == best.key
+    assert steps._first_below(fit, pairs, min(values) * 0.999) is None
+    assert steps.refit(best.support, fit) is best and model.refits == refits
+    # a support that was refuted is asked again once more would do
+    assert steps._first_below(fit, [pairs[int(np.argmax(values))]], higher).value < higher

@@ -7,10 +7,12 @@ from class_samples import ordered_drawn
 
 import l0path
 from l0path.core.status import FitStatus
+from l0path.exchange.decisions import by_thresholds
 from l0path.exchange.local_search import LocalSearch
-from l0path.exchange.neighborhoods.chord import Exchanges, OrderedNeighborhood
+from l0path.exchange.neighborhoods.refit import RefitNeighborhood
 from l0path.exchange.ordered.trials import first_below
 from l0path.exchange.ranking import Candidate
+from l0path.exchange.trials import Exchanges
 from l0path.problem.problem import pose
 from l0path.problem.recession import ordered_optimum
 from l0path.working_set.newton import rows_of
@@ -67,9 +69,9 @@ def test_exchanges_that_separate_ordered_classes_are_named():
         model = RowModel(pose(path._source.data))
         model.grow(np.arange(5))
         fit = model.refit(np.array([0, 4]), 0.0, 0.0)
-        search = OrderedNeighborhood(model, 0.0, 0.0, 1.0, LocalSearch())
+        search = RefitNeighborhood(model, 0.0, 0.0, 1.0, LocalSearch(), by_thresholds)
         for pair in ((-1, 2), (0, 2)):
-            assert search._first_below(fit, [pair], np.inf)[1].flags == (FitStatus.SEPARATED,)
+            assert search._first_below(fit, [pair], np.inf).flags == (FitStatus.SEPARATED,)
 
 
 def test_optima_shown_by_curvatures_have_no_separating_direction():
@@ -95,7 +97,7 @@ def test_swaps_with_columns_outside_the_working_ones():
     whole, fit = instance(3, 0.0)
     model = RowModel(whole.problem)
     model.grow(np.array([0, 2, 3, 4]))
-    search = OrderedNeighborhood(model, 0.0, 0.0, 1.0, LocalSearch())
+    search = RefitNeighborhood(model, 0.0, 0.0, 1.0, LocalSearch(), by_thresholds)
     swaps = [Candidate(0.0, out, into) for out in (0, 2, 4) for into in (1, 5, 6)]
     values = {
         (c.out, c.into): whole.refit(np.sort([*fit.support[fit.support != c.out], c.into]), 0, 0)

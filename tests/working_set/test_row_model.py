@@ -16,8 +16,9 @@ from l0path.core.control import Clock
 from l0path.engine.posing import resolved
 from l0path.engine.request import request
 from l0path.exchange import ranking, screening, table, trials
-from l0path.exchange.neighborhoods.chord import Exchanges, Goal, attempt
+from l0path.exchange.decisions import Aim, tried
 from l0path.exchange.ranking import Roles, Wanted, exchanged_supports, ranked
+from l0path.exchange.trials import Exchanges
 from l0path.exchange.verification import violators
 from l0path.exchange.verification.ranges import Block
 from l0path.problem import losses
@@ -59,6 +60,12 @@ def a_model(loss="logistic", n=160, p=24, seed=0, intercept=True, lambda2=1e-2, 
     return model
 
 
+def attempt(model, fit, exchanges, lambda2, aim):
+    """(fit, number) of the first of some exchanges that trials leave, (None, -1) for none."""
+    table = model.local_table(fit, lambda2, exchanges.into)
+    return next(((new, e) for e, new in tried(model, fit, exchanges, table, aim)), (None, -1))
+
+
 def test_refits_do_not_start_where_chord_steps_went_astray(monkeypatch):
     """Near separation they did: 57 refits of a path took 1000 Newton steps each."""
     model, begun, refit = a_model(), [], RowModel.refit
@@ -75,7 +82,7 @@ def test_refits_do_not_start_where_chord_steps_went_astray(monkeypatch):
     monkeypatch.setattr(trials, "attempt", astray)
     monkeypatch.setattr(RowModel, "refit", seen)
     exchange = Exchanges(np.array([1]), np.array([20]))
-    new, _ = attempt(model, fit, exchange, 1e-2, Goal(np.inf, True, False))
+    new, _ = attempt(model, fit, exchange, 1e-2, Aim(np.inf))
     assert begun[0][0].tolist() == [fit.b[0], fit.b[2], 0.0] and begun[0][1] == fit.b0
     assert new.support.tolist() == [2, 11, 20] and new.value < np.log(2)
 
@@ -100,7 +107,7 @@ def test_chord_steps_end_where_refits_do(loss, intercept, weights, shared):
     moves = [(i, j) for i in (-1, 0, 1, 3) for j in (-1, 0, 3, 12, 23) if (i, j) != (-1, -1)]
     for out, into in moves:
         exchange = Exchanges(np.array([out]), np.array([into]))
-        new, at = attempt(model, fit, exchange, lambda2, Goal(np.inf, False, False))
+        new, at = attempt(model, fit, exchange, lambda2, Aim(np.inf, tie=0.0))
         support = np.sort(
             np.append(
                 np.delete(fit.support, out) if out >= 0 else fit.support,
@@ -115,7 +122,7 @@ def test_chord_steps_end_where_refits_do(loss, intercept, weights, shared):
             np.append(new.b, new.b0), np.append(truth.b, truth.b0), atol=1e-5
         )
         # never a value below the optimum, never a refusal of what is below the target
-        below, above = (Goal(truth.value * (1 + shift), True, True) for shift in (-1e-7, 1e-7))
+        below, above = (Aim(truth.value * (1 + shift), True) for shift in (-1e-7, 1e-7))
         low = attempt(model, fit, exchange, lambda2, below)[0]
         assert low is None or low.value >= truth.value * (1 - 1e-10)
         assert attempt(model, fit, exchange, lambda2, above)[0].value < above.target
@@ -127,12 +134,12 @@ def test_the_first_and_the_lowest_exchange_are_taken():
     out, into = np.full(21, 2), np.setdiff1d(np.arange(24), fit.support)
     values = np.array([model.refit(np.sort(np.array([2, 7, j])), 0.0, lambda2).value for j in into])
     exchanges = Exchanges(out, into)
-    best, at = attempt(model, fit, exchanges, lambda2, Goal(np.inf, False, False))
+    best, at = attempt(model, fit, exchanges, lambda2, Aim(np.inf, tie=0.0))
     assert at == values.argmin() and best.value == pytest.approx(values.min(), rel=1e-11)
     target = np.median(values)
-    first, at = attempt(model, fit, exchanges, lambda2, Goal(target, True, True))
+    first, at = attempt(model, fit, exchanges, lambda2, Aim(target, True))
     assert at == np.flatnonzero(values < target)[0] and first.value < target
-    nothing = Goal(values.min() - 1e-4, True, True)
+    nothing = Aim(values.min() - 1e-4, True)
     assert attempt(model, fit, exchanges, lambda2, nothing) == (None, -1)
 
 

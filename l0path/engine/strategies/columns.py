@@ -19,7 +19,6 @@ from ...exact.exact_swaps import exact_swaps
 from ...exchange import local_search, perturbation
 from ...exchange.local_search import ON_THE_WAY, LocalSearch, SolutionPool, pairs_tried
 from ...exchange.neighborhoods.choice import neighborhood_of
-from ...exchange.neighborhoods.chord import OrderedNeighborhood
 from ...exchange.ranking import Wanted
 from ...exchange.verification import leading, violators
 from ...problem.penalties import separable
@@ -65,8 +64,7 @@ class ColumnExchanges(ExchangeStrategy):
         """Whether exchanges are predicted so closely, those with columns outside W too, and X is
         read at so little cost, that each prediction decides what is done about a size.
         """
-        close = isinstance(self.neighborhood, OrderedNeighborhood)
-        return close and self.problem.X.p < WIDE
+        return not self.exact and self.neighborhood.foretells and self.problem.X.p < WIDE
 
     def start(self):
         """Seed the working columns, and compare the supports of the session."""

@@ -1,6 +1,7 @@
 """Choice of the neighborhood that serves a problem, where the settings do not name their own."""
 
-from .chord import ChordNeighborhood, OrderedNeighborhood
+from ...problem.traits import ORDERED
+from ..decisions import by_chord_steps, by_refits, by_thresholds
 from .gram import GramNeighborhood
 from .refit import RefitNeighborhood
 
@@ -31,17 +32,14 @@ def neighborhood_of(model, part, scale, settings, *, trials=True, refits=False):
         trial steps for a smooth loss, by bounds and refits for ordered classes; by refits where
         lambda1, bounds or jumps of the curvature are in the way.
     """
-    if model.problem.turn is not None and not model.problem.quadratic:
-        from .multinomial import MultinomialNeighborhood  # its kernels serve this loss alone
-
-        return MultinomialNeighborhood(model, 0.0, part.lambda2, scale, settings)
     if settings.neighborhood is not None:
         return settings.neighborhood(model, part.lambda1, part.lambda2, scale, settings)
     free = not part.lambda1 and not model.problem.boxed and not refits
     if free and model.problem.quadratic:
         return GramNeighborhood(model, part.lambda2, part.max_k, scale, settings)
-    if free and model.problem.loss.traits.response == "ordered":
-        return OrderedNeighborhood(model, 0.0, part.lambda2, scale, settings)
-    by_trials = free and trials and model.shares
-    kind = ChordNeighborhood if by_trials else RefitNeighborhood
-    return kind(model, part.lambda1, part.lambda2, scale, settings)
+    decide = by_refits
+    if free and model.problem.loss.traits.recession == ORDERED:
+        decide = by_thresholds
+    elif model.rough or (free and trials and model.shares):
+        decide = by_chord_steps
+    return RefitNeighborhood(model, part.lambda1, part.lambda2, scale, settings, decide)

@@ -12,12 +12,12 @@ from ...problem.losses import smoothness
 from ...working_set.curvature import CURVATURE_BYTES
 from ...working_set.groups import GroupFit
 from .. import group_ranking
+from ..decisions import Aim, tried
 from ..local_search import ON_THE_WAY, flat
 from ..table import EQUAL, in_order, in_steps
-from ..trials import Exchanges, Goal
-from .chord import attempt, by_newton
+from ..trials import Exchanges
 from .protocol import Reach, most_columns
-from .refit import exchanged
+from .refit import by_newton, exchanged
 
 # groups ranked best at each size that a check takes in, and exchanges that refits refute where a
 # table only ranks
@@ -53,7 +53,7 @@ class GroupNeighborhood:
         self.known, self.steps = {}, {}  # fits by their sets; the best of several steps from a fit
         self.undecided = set()  # supports with an exchange whose refit did not converge
         self.tried = groups_tried(settings)
-        self.trials = model.single and getattr(model.model, "shares", False) and self._plain()
+        self.trials = model.single and model.model.shares and self._plain()
         loss = model.problem.loss
         bounded = not loss.traits.jumps and math.isfinite(smoothness(loss))
         # whether quadratics come close to refits
@@ -180,21 +180,18 @@ class GroupNeighborhood:
         """`_first_below` of exchanges after which the groups are `sets`, none of which is known."""
         if not self.trials or FitStatus.SEPARATED in fit.flags:
             return self.model.first_below(sets, fit, target)
-        model, columns, first = self.model.model, self.model.columns, 0
+        model, columns = self.model.model, self.model.columns
         out, into = np.array(pairs, dtype=np.int64).T
         exchanges = Exchanges(
             np.where(out >= 0, fit.support.searchsorted(columns[out]), -1),
             np.where(into >= 0, model.where[columns[into]], -1),
         )
-        goal, table = Goal(target, True, True), self.locals.get(fit.key)  # bounds decide
-        while first < len(pairs):
-            rest = exchanges.of(slice(first, None))
-            new, e = attempt(model, fit, rest, self.model.lambda2, goal, table)
-            if e < 0:
-                break
+        table = self.locals.get(fit.key)
+        if table is None:
+            table = model.local_table(fit, self.model.lambda2, exchanges.into)
+        for e, new in tried(model, fit, exchanges, table, Aim(target, True)):  # bounds decide
             if new is not None and (new.value < target or new.flags):
-                return first + e, GroupFit(*new, sets[first + e])
-            first += e + 1
+                return e, GroupFit(*new, sets[e])
         return -1, None
 
     def _keep(self, fit, table):

@@ -1,18 +1,24 @@
-"""Moves ranked by the table of `exchange` on the local quadratic and decided by refits: every loss,
-lambda1, boxes.
+"""Moves ranked by the table of `exchange` on the local quadratic and decided by refits, or by
+trials that leave few of them (`decisions`): every loss, lambda1, boxes.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 
 from ...core.status import FitStatus
 from ...problem.penalties import separable
+from ...problem.problem import Fit
 from .. import table
+from ..decisions import Aim, by_chord_steps, by_refits, by_thresholds, exchanges_of
 from ..local_search import ON_THE_WAY, flat, pairs_tried
-from ..ranking import Wanted, exchanged_supports, scanned
-from ..trials import Exchanges
+from ..ranking import Wanted, exchanged_supports, roles, scanned
+from ..trials import Exchanges, predict_exchanges
 from .protocol import Reach, columns_by_size, most_columns
 
 NO_GAIN = -1e-300  # below 0, so that additions that gain nothing are ranked too
+HELD_NUMBERS = 1 << 20  # numbers of supports and fits that are held
+PRESELECTED = 3  # times as many exchanges as are wanted are ranked by the Hessian of a fit
 
 
 def exchanged(support, out, into):
@@ -24,29 +30,35 @@ def exchanged(support, out, into):
     return np.concatenate((kept[:at], (into,), kept[at:]))
 
 
-def sides(pairs):
-    """(out, into) of exchanges, pairs of columns: two arrays."""
-    return np.ascontiguousarray(np.array(pairs, dtype=np.int64).reshape(-1, 2).T)
+class Known(NamedTuple):
+    """What is known of a support."""
+
+    least: float  # F there is at least that
+    fit: Fit | None  # None where refits ended before, or bounds refuted it
+
+    def open_below(self, target):
+        """Whether its fit is below a target, or may be, since it has not converged."""
+        return self.fit.value < target or FitStatus.NOT_CONVERGED in self.fit.flags
 
 
 class RefitNeighborhood:
-    """Moves ranked by the local quadratic, decided by refits; pairs that failed are remembered for
-    each support.
+    """Moves ranked by the local quadratic, decided as `decide` of `decisions` says; what a refit or
+    a bound said of a support is remembered, for sweeps and swaps come to the same ones again.
     """
 
     compiled = False
-    remembers = True  # whether swaps that were refused are remembered: refits are dear
 
-    def __init__(self, model, lambda1, lambda2, scale, settings):
-        self.model = model
+    def __init__(self, model, lambda1, lambda2, scale, settings, decide=by_refits):
+        self.model, self.decide = model, decide
         self.lambda1 = float(lambda1)
         self.lambda2 = float(lambda2)
         self.scale = scale
         self.settings = settings
-        # whether predicted changes, with the whole curvature of the fit, are so close to those of
-        # refits that few of these decide; Cox's loss bends more on the way
-        self.sharp = model.problem.loss.traits.response == "ordered"
-        self.failed = {}  # support -> pairs (out, into) that a refit refused
+        self.guesses = decide is by_chord_steps  # which may refute exchanges on the way
+        # whether exchanges are predicted closely, those with columns outside W too
+        self.foretells = decide is by_thresholds
+        self.exact = {}  # support -> its fit by Newton's method
+        self.known, self.held = {}, 0  # support -> what is `Known`; about how many numbers that is
         self.undecided = set()  # supports with an exchange whose refit did not converge
         # support a polish started from -> its end, the width of W it knew, the number of pairs it
         # tried and whether it was thorough
@@ -59,8 +71,17 @@ class RefitNeighborhood:
 
     def refit(self, support, fit, target=np.inf):
         """Refit on a sorted support, starting from the coefficients of `fit`, unless these are far
-        out because there is no finite optimum.
+        out because there is no finite optimum; a fit that is known is returned.
         """
+        known = self.known.get(support.tobytes())
+        if known is not None and (known.fit is not None or known.least >= target):
+            return known.fit
+        new = self._refit(support, fit, target)
+        self._note([support.tobytes()], new, target)
+        return new
+
+    def _refit(self, support, fit, target):
+        """`refit` anew."""
         if FitStatus.SEPARATED in fit.flags:
             return self.model.refit(support, self.lambda1, self.lambda2, None, target)
         b = np.zeros((support.size, *fit.b.shape[1:]))
@@ -72,7 +93,7 @@ class RefitNeighborhood:
 
     def addition(self, fit, column, target):
         """The refit with one more column; None once `target` is out of reach."""
-        return self.refit(exchanged(fit.support, -1, column), fit, target)
+        return self._first_below(fit, [(-1, column)], target, True)
 
     def _tolerance(self, value):
         """The largest difference between values or changes that count as equal at a value of F."""
@@ -101,7 +122,7 @@ class RefitNeighborhood:
         they are ranked roughly.
         """
         rows = self.model.problem.refit_rows
-        if self.sharp:
+        if self.model.sharp:
             return 3
         return max(3, pairs_tried(self.settings, rows, fit.support.size) // 4)
 
@@ -109,17 +130,42 @@ class RefitNeighborhood:
         """The `most` best (-gain, column) among the working columns from position `first` on; gains
         are counted in steps that count as equal.
         """
-        model, W = self.model, self.model.W[first:]
-        change, column, _ = scanned(
+        change, _, into = self._ranked(fit, first, Wanted(NO_GAIN, 0.0, most, swaps=False))
+        change = table.in_steps(change, self._tolerance(fit.value))
+        return list(zip(change.tolist(), self.model.W[into].tolist(), strict=True))
+
+    def _ranked(self, fit, first, wanted):
+        """(changes, positions in the support, positions in W) of the exchanges that are `wanted`
+        with working columns from position `first` on, ascending. Where the quadratic is that of
+        the mean curvature, those that it ranks first are ranked by the curvatures of the fit.
+        """
+        model, shrinkage = self.model, separable(0.0, self.lambda1, self.lambda2)
+        again = model.rough and model.near is None and FitStatus.SEPARATED not in fit.flags
+        count = PRESELECTED * wanted.count if again else wanted.count
+        change, column, out = scanned(
             model,
             fit,
             model.quadratic(fit, self.lambda2, first),
-            W,
-            separable(0.0, self.lambda1, self.lambda2),
-            Wanted(NO_GAIN, 0.0, most, swaps=False),
+            model.W[first:],
+            shrinkage,
+            wanted._replace(count=count),
         )
-        change = table.in_steps(change, self._tolerance(fit.value))
-        return list(zip(change.tolist(), W[column].tolist(), strict=True))
+        into = column + first
+        predicted = self._predicted(fit, Exchanges(out, into)) if again else None
+        if predicted is not None:
+            best = np.argsort(predicted, kind="stable")
+            best = best[predicted[best] < np.inf]
+            change, out, into = predicted[best], out[best], into[best]
+        return change[: wanted.count], out[: wanted.count], into[: wanted.count]
+
+    def _predicted(self, fit, exchanges):
+        """What the curvatures of a fit predict for `Exchanges`; None where they are not clear."""
+        local = self.model.local_table(fit, self.lambda2, exchanges.into)
+        if local is None:
+            return None
+        change = np.empty(exchanges.out.size)
+        predict_exchanges(local, fit.b.shape[1], exchanges, change)
+        return change
 
     def drop(self, fit, polish=True):
         """One size down: the best of the three removals ranked first, then swaps."""
@@ -133,9 +179,13 @@ class RefitNeighborhood:
         """The best of the three removals ranked first; None when only forced columns are left."""
         if FitStatus.SEPARATED in fit.flags:
             return self._lowest(fit, [(j, -1) for j in self._removable(fit)])
-        with np.errstate(over="ignore"):  # of close copies that cancel
-            square = fit.b**2 if fit.b.ndim == 1 else (fit.b**2).sum(axis=1)
-            cost = square / np.diagonal(self.model.inverse(fit, self.lambda2))
+        members, cost = np.arange(fit.support.size), None
+        if self.model.rough and members.size:
+            cost = self._predicted(fit, Exchanges(members, np.full(members.size, -1)))
+        if cost is None:
+            with np.errstate(over="ignore"):  # of close copies that cancel
+                square = fit.b**2 if fit.b.ndim == 1 else (fit.b**2).sum(axis=1)
+                cost = square / np.diagonal(self.model.inverse(fit, self.lambda2))
         cost[self.model.problem.locked(fit.support)] = np.inf
         cost = table.in_steps(cost, self._tolerance(fit.value))
         return self._lowest(
@@ -155,46 +205,83 @@ class RefitNeighborhood:
         """The lowest fit after one of the exchanges `pairs` (out, into), -1 for none; None without
         pairs.
         """
-        best, target, first = None, np.inf, 0
-        while first < len(pairs):
-            e, new = self._first_below(fit, pairs[first:], target)
-            if new is None:
-                break
-            best, target, first = new, new.value - self._tolerance(new.value), first + e + 1
+        best, aim = None, Aim(np.inf, tie=self._tolerance(fit.value))
+        for new in self._open(fit, pairs, aim):
+            if new is not None and new.value < aim.target:
+                best, aim.target = new, new.value - self._tolerance(new.value)
+            else:
+                self._refused(fit, new)
         return best
 
-    def _first_below(self, fit, pairs, target, thorough=False):
-        """(number, fit) of the first of the exchanges `pairs` (out, into), all of which change the
-        size alike, whose refit lies below `target`; -1 and None where there is none. thorough:
-        whether others must be refuted, not only be guessed to lie above it.
+    def _open(self, fit, pairs, aim):
+        """The fits after those of the exchanges `pairs` (out, into), all of which change the size
+        alike, that may reach an `Aim`, see `decisions`; what is known of supports is not asked.
         """
-        if fit.b.ndim > 1 or FitStatus.SEPARATED in fit.flags:
-            for e, pair in enumerate(pairs):
-                new = self.refit(exchanged(fit.support, *pair), fit, target)
-                if new is not None and new.value < target:
-                    return e, new
-                self._refused(fit, new)
-            return -1, None
-        first, shrinkage = 0, (self.lambda1, self.lambda2)
-        if len(pairs):
-            out, into = sides(pairs)
-            supports, starts = exchanged_supports(fit.support, fit.b, out, into)
-        while first < len(pairs):
-            rest = supports[first:], starts[first:]
-            e, new = self.model.first_below(*rest, fit.b0, shrinkage, target)
-            if new is None:
-                break
-            if new.value < target:
-                return first + e, new
-            self._refused(fit, new)
-            first += e + 1
-        return -1, None
+        if not len(pairs):
+            return
+        pairs, shrinkage = np.asarray(pairs, dtype=np.int64).T.copy(), (self.lambda1, self.lambda2)
+        if self.guesses and aim.thorough:
+            # long lists, most of which bounds refute in no more time than a look at each takes
+            for _, new in self.decide(self.model, fit, pairs, shrinkage, aim):
+                yield new
+            return
+        supports, _ = exchanged_supports(fit.support, fit.b, *pairs)
+        whole, width = supports.tobytes(), 8 * supports.shape[1]
+        keys = [whole[e * width : (e + 1) * width] for e in range(len(supports))]
+        known, met = list(map(self.known.get, keys)), []
+        if known.count(None) < len(keys):
+            pairs, keys, met = self._unknown(pairs, keys, known, aim)
+        if aim.tie is not None:
+            yield from met
+        first, proven = 0, not self.guesses
+        for e, new in self.decide(self.model, fit, pairs, shrinkage, aim):
+            self._note(keys[first if proven else e : e + 1], new, aim.target)
+            yield new
+            first = e + 1
+        self._note(keys[first:] if proven else (), None, aim.target)
+        if aim.tie is None:
+            yield from met
 
-    def _exchanges(self, fit, pairs):
-        """The `Exchanges` of pairs (out, into) of columns, -1 for none."""
-        i, j = sides(pairs)
-        out = np.where(i >= 0, np.searchsorted(fit.support, i), -1)
-        return Exchanges(out, np.where(j >= 0, self.model.where[j], -1))
+    def _unknown(self, pairs, keys, known, aim):
+        """(pairs, keys) of the exchanges of which more than what is `Known` must be asked, and the
+        fits known of others that may reach an `Aim`; those of the exchanges before the first of
+        these where it is to be the first one.
+        """
+        left, met, target = [], [], aim.target
+        if aim.tie is not None:  # the lowest of them is known already
+            lowest = min(one.fit.value if one and one.fit else np.inf for one in known)
+            target = min(target, lowest - aim.tie)
+        for e, one in enumerate(known):
+            if one is None or (one.fit is None and one.least < target):
+                left.append(e)
+            elif one.fit is not None and one.open_below(aim.target):
+                met.append(one.fit)
+                if aim.tie is None:
+                    break
+        return pairs[:, left], [keys[e] for e in left], met
+
+    def _note(self, keys, fit, target):
+        """Note that supports do not reach a target, but for the last one if that has a fit."""
+        if not keys:
+            return
+        self.known.update(dict.fromkeys(keys, Known(target, None)))
+        self.held += len(keys) * len(keys[0]) // 8
+        if fit is not None:
+            self.known[keys[-1]] = Known(fit.value, fit)
+            self.held += fit.b.size
+        if self.held > HELD_NUMBERS:
+            self.known, self.held = {}, 0
+
+    def _first_below(self, fit, pairs, target, thorough=False):
+        """The fit after the first of the exchanges `pairs` (out, into), all of which change the
+        size alike, whose refit lies below `target`, None where there is none. thorough: whether
+        others must be refuted, not only be guessed to lie above it.
+        """
+        for new in self._open(fit, pairs, Aim(target, thorough)):
+            if new is not None and new.value < target:
+                return new
+            self._refused(fit, new)
+        return None
 
     def _refused(self, fit, new):
         """A refit after an exchange of `fit` was not below its target, or gave no fit."""
@@ -232,31 +319,33 @@ class RefitNeighborhood:
         """
         if not fit.support.size:
             return None
-        failed = self.failed.setdefault(fit.key, set())
         far = FitStatus.SEPARATED in fit.flags
         change, pairs = (self._swaps_in_two if far else self._ranked_swaps)(fit, first, keep)
         target, key = fit.value - self._tolerance(fit.value), fit.key
         # columns that came later must beat the first pairs of before
         last = self.last_ranked.get((key, keep), np.inf) if first else np.inf
-        most = 0.0 if self.sharp and not thorough else np.inf
+        most = 0.0 if self.model.sharp and not thorough else np.inf
         swaps = pairs[change <= min(last, most)]
-        if failed:
-            swaps = swaps[[pair not in failed for pair in map(tuple, swaps.tolist())]]
-        e, new = self._first_below(fit, swaps, target, thorough)
-        if self.remembers:
-            failed.update(map(tuple, swaps[: None if new is None else e].tolist()))
+        new = self._first_below(fit, swaps, target, thorough)
         if new is None and len(pairs) == keep:
             self.last_ranked[key, keep] = min(last, change[-1])
         elif new is None and thorough and not far:
             left = self._unranked(fit, first, pairs)[: keep - len(pairs)]
-            new = self._first_below(fit, left, target, thorough)[1]
+            new = self._first_below(fit, left, target, thorough)
         return new
 
     def _unranked(self, fit, first, ranked):
         """The swaps (out, into) with working columns from position `first` on that count although
-        the quadratic does not rank them: none.
+        the quadratic does not rank them: where few rows have a curvature, columns are combinations
+        of the support there that are none. Only a refit tells.
         """
-        return ranked[:0]
+        part = roles(self.model.problem, fit, self.model.W[first:], 0.0)
+        listed = np.ones((fit.support.size, part.skip.size), dtype=bool)
+        listed[np.ix_(~part.locked, ~part.skip)] = False
+        at = exchanges_of(self.model, fit, ranked.T)
+        listed[at.out, at.into - first] = True
+        out, into = np.nonzero(~listed)
+        return np.array([fit.support[out], self.model.W[first + into]]).T
 
     def _swaps_in_two(self, fit, first, keep):
         """As `_ranked_swaps` of a fit without a finite optimum, whose quadratic does not know what
@@ -273,22 +362,25 @@ class RefitNeighborhood:
                 if into != out
             ]
         best = sorted(found)[:keep]
-        return np.array([one[0] for one in best]), sides([one[1:] for one in best]).T
+        return np.array([one[0] for one in best]), np.array([one[1:] for one in best]).reshape(
+            -1, 2
+        )
 
     def _ranked_swaps(self, fit, first, keep):
         """(changes, pairs (out, into)) of the `keep` first swaps with working columns from position
         `first` on, ascending: two arrays, (m,) and (m, 2).
         """
-        model, W = self.model, self.model.W[first:]
-        change, column, position = scanned(
-            model,
-            fit,
-            model.quadratic(fit, self.lambda2, first),
-            W,
-            separable(0.0, self.lambda1, self.lambda2),
-            Wanted(1e300, 1e300, keep),
-        )
-        return change, np.array([fit.support[position], W[column]]).T
+        change, out, into = self._ranked(fit, first, Wanted(1e300, 1e300, keep))
+        return change, np.array([fit.support[out], self.model.W[into]]).T
+
+    def swap_among(self, fit, candidates):
+        """The fit after the first of some swaps that a refit confirms, which is polished on the
+        way, its column now in W; the fit itself where all are refuted. A column need not be in W
+        where the neighborhood `foretells`.
+        """
+        swaps = [(c.out, c.into) for c in candidates if c.out >= 0]
+        new = self._first_below(fit, swaps, fit.value - self._tolerance(fit.value), True)
+        return fit if new is None else self.swap(new)
 
     def removable(self, fit):
         """As `Neighborhood.removable`, by the sizes of coefficients."""
@@ -300,9 +392,27 @@ class RefitNeighborhood:
         return Reach(last // 2, most_columns(self.model, self.lambda2, most), True)
 
     def refined(self, fit):
-        """The fit at full accuracy: refits are."""
-        return fit
+        """The fit at full accuracy: refits are; trials as Newton's method leaves them, see
+        `by_newton`.
+        """
+        key = fit.key
+        if not self.guesses or fit.flags or not fit.support.size:
+            return fit
+        most = fit.value + self._tolerance(fit.value)
+        if key not in self.exact or not self.exact[key].value <= most:
+            new = self.model.refit(fit.support, 0.0, self.lambda2, (fit.b, fit.b0))
+            self.exact[key] = by_newton(fit, new, most - fit.value)
+        return self.exact[key]
 
     def without(self, fit, units):
         """The fit without some of its columns."""
         return self.refit(np.setdiff1d(fit.support, units, assume_unique=True), fit)
+
+
+def by_newton(fit, new, tolerance):
+    """The refit `new` of a fit that trials made; the fit as it is where that ends above it, as
+    steps may along which a loss falls for ever.
+    """
+    if new.value <= fit.value + tolerance:
+        return new
+    return fit._replace(flags=(FitStatus.NOT_CONVERGED,))

@@ -60,7 +60,7 @@ def first_below(rows, table, exchanges, at, stopping, found):
     """Try exchanges of a fit of ordered classes, in their order, until a refit may lie below the
     target.
 
-    rows: a `newton.LossRows`; exchanges: a `chord.Exchanges` of m exchanges; at (m, k'): the
+    rows: a `newton.LossRows`; exchanges: the `Exchanges` of m exchanges; at (m, k'): the
     supports after them, as positions in W; stopping: a `newton.Stopping`. What bounds at the
     predicted optimum and after some chord steps do not refute is refitted from there.
 

@@ -7,10 +7,12 @@ classes. Exchanges are ranked with mean * G for the Hessian of `problem.softmax`
 """
 
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import qr
 
+from ...core.dispatch import njit
 from ...problem.losses import Squared
 from ...problem.problem import Fit
 from ...problem.several import class_codes
@@ -18,25 +20,38 @@ from ...problem.softmax import softmax_of
 from ...problem.verbs import derivatives, loss_data
 from .. import newton
 from ..columns import CONDITION, Quadratic, WorkingColumns
-from ..curvature import Derivatives
+from ..curvature import Derivatives, LocalTable
 from ..gram import FitState, GramModel
 from ..groups import GramCurvature, inverse
+from ..linear_algebra import invert, products
 from ..refits import NewtonRefits
 
 HELD = 128  # quadratics that are held
+HELD_NUMBERS = 1 << 20  # numbers in the Hessians of fits that are held
+
+
+class ClassHessian(NamedTuple):
+    """The Hessian of a fit, for a table of exchanges."""
+
+    table: LocalTable  # of the columns that were asked for last
+    slopes: np.ndarray  # (q, n)
+    step: np.ndarray  # (q K,), the Newton step at the fit, at the end of which the table counts
 
 
 class MultinomialModel(NewtonRefits, GramModel):
     """Working columns of a multinomial problem; q_all are those of the slopes at the null fit."""
 
+    sharp = rough = True  # by `local_table`, and by `quadratic`
+
     def __init__(self, problem):
         WorkingColumns.__init__(self, problem)
         self.T, self.held = problem.turn, {}
+        self.hessians, self.held_numbers, self.recent = {}, 0, {}
         self.begin_refits(problem)
         self.loss = softmax_of(self.T.shape[1])
         self.codes = class_codes(problem.y).astype(np.float64)
         self.turned_offset = (self.T @ problem.offset.T).ravel()  # (q n,)
-        self.start, self.rows_at_hand = np.zeros(len(self.T)), None
+        self.start = np.zeros(len(self.T))
         self.start = self.T @ self.refit(np.empty(0, np.int64), 0.0, 0.0).b0
         null = Fit(np.empty(0, np.int64), np.empty((0, len(self.T))), self.start @ self.T, 0.0)
         D = -self.derivatives(null).slopes.T / problem.weights[:, None]
@@ -44,20 +59,20 @@ class MultinomialModel(NewtonRefits, GramModel):
         super().__init__(flat)
         self.flat_problem, self.problem = flat, problem
 
-    def row_data(self, Z):
+    def rows_with(self, Z):
         """As in `NewtonRefits`, the predictors are those of the contrasts."""
-        p = self.problem
-        if self.rows_at_hand is None or self.rows_at_hand.Z is not Z:
-            self.rows_at_hand = newton.LossRows(
-                loss_data(self.loss), self.codes, p.weights, self.turned_offset, p.intercept, Z
-            )
-        return self.rows_at_hand
+        p, loss = self.problem, loss_data(self.loss)
+        return newton.LossRows(loss, self.codes, p.weights, self.turned_offset, p.intercept, Z)
 
     def begin(self, start, k):
         """As in `NewtonRefits`; b (k, q), levels (q,)."""
         if start is None:
             return np.zeros((k, len(self.T))), self.start
         return start[0], self.T @ start[1]
+
+    def level(self, fit):
+        """As in `NewtonRefits`."""
+        return (self.T @ fit.b0)[:, None]
 
     def packed(self, b, level):
         """As in `NewtonRefits`."""
@@ -107,13 +122,19 @@ class MultinomialModel(NewtonRefits, GramModel):
         """The Derivatives of a fit, (q, n) except for the curvatures of pairs of contrasts
         (q (q + 1) / 2, n).
         """
+        key = _numbers(fit)
+        if key in self.recent:
+            return self.recent[key]
         q, n = len(self.T), self.codes.size
-        b, level = self.begin((fit.b, fit.b0), 0)
-        eta = (b.T @ self.Z[self.where[fit.support]] + level[:, None]).ravel()
+        eta = (fit.b.T @ self.Z[self.where[fit.support]] + self.level(fit)).ravel()
         eta += self.turned_offset
         slopes, v = np.empty(q * n), np.empty(q * (q + 1) // 2 * n)
         derivatives(self.loss, self.codes, eta, self.problem.weights, slopes, v)
-        return Derivatives(eta.reshape(q, n), slopes.reshape(q, n), v.reshape(-1, n))
+        while len(self.recent) > HELD_NUMBERS // (eta.size + slopes.size + v.size):
+            del self.recent[next(iter(self.recent))]
+        found = Derivatives(eta.reshape(q, n), slopes.reshape(q, n), v.reshape(-1, n))
+        self.recent[key] = found
+        return found
 
     def _slopes(self, fit):
         """(-dF by rows and contrasts (n, q), mean curvature) of a fit."""
@@ -151,6 +172,68 @@ class MultinomialModel(NewtonRefits, GramModel):
             held = self.held[key] = self.Z[: self.width] @ R, mean
         return held
 
+    def local_table(self, fit, lambda2, into):
+        """As `RowModel.local_table`, by the curvatures of the fit, of the working columns `into`,
+        -1 for none; None where some direction has no clear curvature.
+        """
+        key = *_numbers(fit), lambda2
+        if key not in self.hessians:
+            self.hessians[key] = self._hessian(fit, float(lambda2))
+        held = self.hessians[key]
+        if held is not None and _lacking(held.table.place, into):
+            (q, size), place = (len(self.T), held.table.x.size), np.full(self.width, -1)
+            wanted = np.unique(into[into >= 0])
+            place[wanted], m = np.arange(wanted.size), wanted.size
+            table = held.table._replace(
+                center=np.zeros(self.width),
+                place=place,
+                c=np.empty(q * m),
+                diagonal=np.empty(len(held.table.curvatures) * m),
+                rows=np.empty((size, q * m)),
+            )
+            _fill(self.row_data(self.Z), table, held.slopes, held.step, wanted)
+            held = self.hessians[key] = held._replace(table=table)
+        return None if held is None else held.table
+
+    def _hessian(self, fit, lambda2):
+        """The `ClassHessian` of a fit, of no columns beside its own; None where it is singular."""
+        _, slopes, curvatures = self.derivatives(fit)
+        (q, n), S, pair = slopes.shape, self.where[fit.support], 0
+        k, K = S.size, S.size + int(self.problem.intercept)
+        A, H, ridge, x = np.ones((K, n)), np.empty((q, K, q, K)), np.zeros((q, K)), np.empty((q, K))
+        np.take(self.Z, S, axis=0, out=A[:k])
+        for s in range(q):
+            for t in range(s + 1):
+                H[s, :, t] = H[t, :, s] = (A * curvatures[pair]) @ A.T
+                pair += 1
+        ridge[:, :k], x[:, :k] = 2.0 * lambda2, fit.b.T
+        x[:, k:] = (self.T @ fit.b0)[:, None]
+        H, none = H.reshape(q * K, q * K), np.empty(0)
+        H.ravel()[:: q * K + 1] += ridge.ravel()
+        B = np.empty(H.shape)
+        # where next to nothing is left of the loss, the inverse is beyond all numbers
+        if invert(H, x.size, B) or not np.isfinite(B).all():
+            return None
+        step = B @ -(slopes @ A.T + ridge * x).ravel()
+        self.held_numbers += slopes.size + curvatures.size + B.size
+        if self.held_numbers > HELD_NUMBERS:
+            self.hessians, self.held_numbers, self.recent = {}, 0, {}
+        table = LocalTable(
+            S=S,
+            x=x.ravel() + step,
+            B=B,
+            lambda2=lambda2,
+            scale=1.0,
+            curvatures=curvatures,
+            center=none,
+            place=np.empty(0, np.int64),
+            c=none,
+            diagonal=none,
+            rows=np.empty((x.size, 0)),
+            index=np.arange(x.size),
+        )
+        return ClassHessian(table, slopes, step)
+
     def curvature(self, fit):
         """As `GramModel.curvature`."""
         return GramCurvature(self, fit, self._downhill(fit)[1])
@@ -174,3 +257,47 @@ class MultinomialModel(NewtonRefits, GramModel):
             FitState(mean, self._inverse(fit, lambda2, mean), c)
             for fit, (c, mean) in zip(fits, each, strict=True)
         ]
+
+
+def _numbers(fit):
+    """The support and the coefficients of a fit, as bytes."""
+    return fit.support.tobytes(), fit.b.tobytes(), fit.b0.tobytes()
+
+
+def _lacking(place, J):
+    """Whether a table with these places lacks one of the working columns J, -1 for none."""
+    J = J[J >= 0]
+    return place.size == 0 or (J.size > 0 and (J.max() >= place.size or place[J].min() < 0))
+
+
+@njit
+def _fill(rows, table, slopes, step, wanted):
+    """Fill a `LocalTable` with what it says of the working columns `wanted` (m,), its places
+    0 .. m - 1. slopes (q, n) at the fit; step (q K,): the Newton step there.
+    """
+    q, n, k, m = slopes.shape[0], rows.y.size, table.S.size, wanted.size
+    K, weighted, along = k + 1 if rows.intercept else k, np.empty(n), np.empty(k)
+    for at in range(m):
+        z, pair = rows.Z[wanted[at]], 0
+        for s in range(q):
+            t = 0.0
+            for i in range(n):
+                t -= slopes[s, i] * z[i]
+            table.c[s * m + at] = t
+            for u in range(s + 1):
+                V, total, square = table.curvatures[pair], 0.0, 0.0
+                for i in range(n):
+                    t = V[i] * z[i]
+                    weighted[i] = t
+                    total += t
+                    square += t * z[i]
+                table.diagonal[pair * m + at] = square
+                products(rows.Z, table.S, weighted, along)
+                for a in range(K):
+                    t = along[a] if a < k else total
+                    table.rows[s * K + a, u * m + at] = t
+                    table.rows[u * K + a, s * m + at] = t
+                pair += 1
+        for s in range(q):
+            for l in range(step.size):
+                table.c[s * m + at] -= step[l] * table.rows[l, s * m + at]
