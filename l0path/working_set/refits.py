@@ -22,7 +22,7 @@ from .limits import NOT_FAR, VANISHED, has_optimum, limit_of
 # in logarithms: steps end where a term of margin m and weight w has w exp(-m) = 1e-15 of the loss
 # left, which for weights 1 / n of n rows is beyond the distance at which curvatures are looked at
 LOST = 10.0
-HIGHER = 1e-9  # of the value that steps had reached: a fit from rows that ends above it is no optimum
+HIGHER = 1e-9  # of what steps had reached: a fit from rows that ends above it is no optimum
 
 
 class NewtonRefits:
