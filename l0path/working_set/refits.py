@@ -22,6 +22,7 @@ from .limits import NOT_FAR, VANISHED, has_optimum, limit_of
 # in logarithms: steps end where a term of margin m and weight w has w exp(-m) = 1e-15 of the loss
 # left, which for weights 1 / n of n rows is beyond the distance at which curvatures are looked at
 LOST = 10.0
+HIGHER = 1e-9  # of what steps had reached: a fit from rows that ends above it is no optimum
 
 
 class NewtonRefits:
@@ -135,7 +136,10 @@ class NewtonRefits:
             # where such a row has lost its curvature, steps have ended before the optimum
             starts = [(b, level)]
         if starts:
+            reached = value
             b, level, value, flags = self._on_rows(at, lambda1, lambda2, (lower, upper), starts)
+            if value > reached + HIGHER * abs(reached) and not p.perfect(value, 0.0):
+                flags = (FitStatus.NOT_CONVERGED,)  # no optimum is above what steps have reached
         found = self.fit_of(support, b, level, value, flags)
         off = self.runs_off(capped, found, eta)
         if off and capped and self._falls(support, value, (b, level), eta):
