@@ -65,8 +65,9 @@ def test_no_claim_about_responses_that_couple_is_false():
 
 
 def test_no_claim_about_weibull_models_is_false():
-    # 27: weights a billion times apart; 162: models whose shape has no end beside others
-    lines, _ = false_claims([*range(BLOCK // 2), 27, 162], "weibull")
+    # 27: weights a billion times apart; 162: models whose shape has no end beside others; 925: rows
+    # that separate where the shape is beyond what is computed
+    lines, _ = false_claims([*range(BLOCK // 2), 27, 162, 925], "weibull")
     assert not lines, "\n".join(lines)
 
 

@@ -12,7 +12,7 @@ from ..core.status import FitStatus
 from ..problem.problem import Fit
 from ..problem.recession import Directions, Untold
 from ..problem.responses import null_start
-from ..problem.traits import FAR_OUT, NO_RECESSION, SEPARATES, nearer
+from ..problem.traits import FAR_OUT, NO_RECESSION, OUTLASTS, SEPARATES, nearer
 from ..problem.verbs import along_the_way, mean_loss
 from . import newton
 from .columns import CLAIMED
@@ -235,6 +235,8 @@ class NewtonRefits:
             if found is not None:
                 flags = (FitStatus.SEPARATED,)
                 known = found.reached and not self.too_close(support)
+                if self.recession == OUTLASTS:
+                    known = known and not self.ended(p.offset + found.coef @ Z)
                 flags += () if known else (FitStatus.NOT_CONVERGED,)
                 new = self.fit_of(support, found.coef, found.level, found.value, flags)
             self.limits[key] = new
