@@ -652,6 +652,14 @@ def least_value(loss, y, weights):
 
 
 @singledispatch
+def has_ended(loss, y, eta, weights):
+    """Whether a number that a coupled loss finds for every predictor is at the end of its range at
+    eta, so that there is no best one.
+    """
+    return False
+
+
+@singledispatch
 def unseen(loss, y, weights, X, square):
     """The columns (p,) of a design that a coupled loss does not see, because they change no
     predictor but by what it takes off: one read of X, or none. square (p,): the weighted mean

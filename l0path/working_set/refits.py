@@ -13,7 +13,7 @@ from ..problem.problem import Fit
 from ..problem.recession import Directions, Untold
 from ..problem.responses import null_start
 from ..problem.traits import FAR_OUT, NO_RECESSION, OUTLASTS, SEPARATES, nearer
-from ..problem.verbs import along_the_way, mean_loss
+from ..problem.verbs import along_the_way, has_ended, mean_loss
 from . import newton
 from .columns import CLAIMED
 from .least_squares import from_rows
@@ -264,10 +264,11 @@ class NewtonRefits:
         return not has_optimum(p, Z, *bounds, fit.b, self.begin((fit.b, fit.b0), 0)[1])
 
     def ended(self, eta):
-        """Whether a number of the loss that is free has come to an end of its range, so that the
-        fit with predictors eta is no optimum.
+        """Whether a number that the loss finds for every predictor has come to an end of its range,
+        so that the fit with predictors eta is no optimum.
         """
-        return False
+        p = self.problem
+        return has_ended(p.loss, p.y, eta, p.weights)
 
     def _on_rows(self, at, lambda1, lambda2, bounds, starts):
         """(b, b0, value, flags) of the working columns `at`, which are nearly dependent, the best

@@ -7,12 +7,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..problem.coupled.weibull import best_shape
 from ..problem.losses import Squared, smoothness
 from ..problem.problem import Fit
 from ..problem.recession import ordered_optimum
 from ..problem.responses import pseudo_response
-from ..problem.traits import FAR_OUT, NO_RECESSION, ORDERED, OUTLASTS
+from ..problem.traits import FAR_OUT, NO_RECESSION, ORDERED
 from ..problem.verbs import multiplies, sizes_of_curvatures
 from . import newton
 from .columns import Quadratic, WorkingColumns
@@ -175,10 +174,6 @@ class RowModel(NewtonRefits, WorkingColumns):
         if clear_optimum(p.y, self.weighted(fit, 0.0)):
             return False
         return not ordered_optimum(p, self.Z[self.where[fit.support]], eta)
-
-    def ended(self, eta):
-        p = self.problem
-        return self.recession == OUTLASTS and best_shape(p.loss, p.y, eta, p.weights).ended
 
     def derivatives(self, fit):
         """The Derivatives of a fit."""

@@ -34,6 +34,7 @@ from ..verbs import (
     bound_of_rows,
     coupling_of_rows,
     found_state,
+    has_ended,
     middle,
     origin_of,
     rank_of,
@@ -278,3 +279,8 @@ def best_shape(loss, y, eta, weights):
     y, eta, weights = (np.ascontiguousarray(one[seen], dtype=float) for one in (y, eta, weights))
     level, shape = found_state(loss, y, eta, weights / weights.sum())[1 + 2 * y.size :][:2]
     return BestShape(float(level - shape * loss.center), float(shape), bool(shape >= loss.most))
+
+
+@has_ended.register(Weibull)
+def weibull_has_ended(loss, y, eta, weights):
+    return best_shape(loss, y, eta, weights).ended
