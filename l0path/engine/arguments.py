@@ -39,7 +39,7 @@ BY_OUTCOME = (
 def responses(y, n, loss, pos_label):
     """(y float64 (n,) or (n, r), names of several responses or None, classes or None, notes)."""
     if is_several(y, loss) and pos_label is None:
-        return *table_of_responses(y, n), None, []
+        return *table_of_responses(y, n, loss), None, []
     if loss == "multinomial":
         if pos_label is not None:
             raise ValueError("pos_label= is for two classes, not loss='multinomial'; leave it out")
@@ -134,7 +134,7 @@ def coded(y, n, meta):
     if meta.responses is not None and classes is not None:
         return table_of_classes(_complete(y, n), classes)
     if meta.responses is not None:
-        return table_of_responses(y, n, meta.responses)[0]
+        return table_of_responses(y, n, loss, meta.responses)[0]
     if classes is None:
         return response(y, n, loss)[0]
     series = _complete(y, n)
