@@ -388,16 +388,21 @@ def check_classes(data, loss):
         raise ValueError(
             f"y has no row of positive weight in the class {shown(unseen)}; leave its rows out"
         )
-    if data.y.ndim == 1 and data.classes is not None and np.unique(data.y[full > 0]).size < 2:
-        raise ValueError(
-            "y has one class only on the rows with positive weight; a classification needs both"
-        )
+    several = data.responses is not None and data.classes is None
+    binary = loss in CLASSIFICATION if several else data.y.ndim == 1 and data.classes is not None
     check_ends(data, full > 0, loss)
-    if without_mean(data.loss, full @ data.y):
-        raise ValueError(
-            f"y is zero in every row with positive weight; loss={loss!r} has no finite intercept "
-            "then"
-        )
+    for s, y in enumerate(data.y.T if several else [data.y]):
+        of = f" of {data.responses[s]}" if several else ""
+        if binary and np.unique(y[full > 0]).size < 2:
+            raise ValueError(
+                f"y{of} has one class only on the rows with positive weight; a classification "
+                "needs both"
+            )
+        if without_mean(data.loss, full @ y):
+            raise ValueError(
+                f"y{of} is zero in every row with positive weight; loss={loss!r} has no finite "
+                "intercept then"
+            )
 
 
 # -------------------- columns

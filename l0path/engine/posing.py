@@ -123,7 +123,7 @@ def _fractional_note(data):
     """
     if name_of(data.loss) != "negative_binomial":
         return []
-    odd = int(np.count_nonzero((data.y != np.floor(data.y)) & (data.weights > 0)))
+    odd = int(np.count_nonzero(data.y[data.weights > 0] % 1.0))
     text = "likelihood and theta are those of its formula with gamma functions"
     return [f"{odd} counts of y are no whole numbers; {text}"] if odd else []
 

@@ -296,7 +296,7 @@ def data_of(X, y, a, read=False):
         check_finite(design, names)
     offset = None if a.offset is None else checks.offsets(a.offset, weights, a.loss, target.shape)
     if own is not None:
-        check_derivatives(own, target, weights, flag(a.fit_intercept, "fit_intercept"))
+        check_derivatives(own, target.ravel(), weights, flag(a.fit_intercept, "fit_intercept"))
     groups, columns, kept = _columns(design.p, names, a)
     data = Data(
         design=design,

@@ -12,7 +12,7 @@ from ..designs.protocol import traits_of
 from ..errors import refuse_masked
 from ..exact.contest import BranchAndBound
 from ..exchange.local_search import LocalSearch
-from ..problem.losses import CLASSIFICATION, COUPLED, SEVERAL, name_of, traits_named
+from ..problem.losses import CLASSIFICATION, SEVERAL, name_of, traits_named
 from ..problem.responses import takes_zero
 from ..problem.several import LARGEST_RESPONSE, indicators
 from .grids import Grid
@@ -25,7 +25,7 @@ ONE_RESPONSE = ("binomial", "hinge", "quantile")
 
 def takes_several(loss):
     """Whether a loss, by its name, takes several responses that share the columns of a model."""
-    return loss not in ONE_RESPONSE and loss not in COUPLED and loss not in SEVERAL
+    return loss not in (*ONE_RESPONSE, *SEVERAL) and not traits_named(loss).coupled
 
 
 def is_several(y, loss):
