@@ -12,20 +12,10 @@ from ..designs.protocol import traits_of
 from ..errors import refuse_masked
 from ..exact.contest import BranchAndBound
 from ..exchange.local_search import LocalSearch
-from ..problem.losses import CLASSIFICATION, SEVERAL, name_of, traits_named
+from ..problem.losses import CLASSIFICATION, name_of, takes_several, traits_named
 from ..problem.responses import takes_zero
 from ..problem.several import LARGEST_RESPONSE, indicators
 from .grids import Grid
-
-
-# losses of rows that take no table of several responses: of two columns, or of optima that are not
-# told from others by Newton steps
-ONE_RESPONSE = ("binomial", "hinge", "quantile")
-
-
-def takes_several(loss):
-    """Whether a loss, by its name, takes several responses that share the columns of a model."""
-    return loss not in (*ONE_RESPONSE, *SEVERAL) and not traits_named(loss).coupled
 
 
 def is_several(y, loss):
@@ -139,9 +129,11 @@ def class_weights(value, classes, loss):
     if value is None:
         return None
     if classes is None:
+        several = loss in CLASSIFICATION
         raise ValueError(
-            f"class_weight={value!r} needs a classification loss, not loss={loss!r}; use "
-            "sample_weight"
+            f"class_weight={value!r} "
+            + ("is for one response" if several else "needs a classification loss")
+            + f", not {'several of ' * several}loss={loss!r}; use sample_weight"
         )
     if isinstance(value, str):
         if value != "balanced":
@@ -229,6 +221,12 @@ def refuse_unserved(data, plan, a):
         what = "a design on a cluster"
     elif classes and "response_weights" in a.parameters:
         what = "response_weights="
+    elif needs_pilot(data.loss, a.parameters):
+        number = data.loss.traits.pilot
+        what = (
+            f"a {number} that is to be found from the data: pass "
+            f"loss=l0path.losses.{type(data.loss).__name__}({number}=...), one for all of them"
+        )
     if what and classes:
         raise ValueError(f"loss='multinomial' is not served with {what}")
     if what:
@@ -236,6 +234,12 @@ def refuse_unserved(data, plan, a):
             f"y has {len(data.responses)} responses, which are not served with {what}; or fit one "
             f"response at a time, for example {data.responses[0]}"
         )
+
+
+def needs_pilot(loss, parameters):
+    """Whether a number of the loss is to be found from the data; parameters: those given."""
+    found = loss.traits.pilot
+    return bool(found) and found not in parameters
 
 
 # what a response that is not real may hold: whether 0 is in it, and its name

@@ -135,6 +135,7 @@ class Problem:
     # (q, r): what brings coefficients (k, q) of the q responses seen back to the user's r;
     # y is (n, q) then, and shift (r,) in the user's units
     turn: np.ndarray | None = None
+    responses: tuple | None = None  # names of the user's r responses
 
     @property
     def centered(self):
@@ -362,7 +363,7 @@ def pose(data, keep=None, all_rows=None):
         where that is safe.
     """
     full = row_weights(data, keep)
-    active = full > 0
+    active, loss = full > 0, loss_of_rows(data, keep)
     rows = None if active.all() else np.flatnonzero(active)
     weights = full if rows is None else full[rows]
     y, offset = data.y, np.zeros(data.y.shape) if data.offset is None else data.offset
@@ -371,6 +372,8 @@ def pose(data, keep=None, all_rows=None):
     y, offset, shift, turn = _centered(data, y, offset, weights)
     alone = responses_apart(data.loss, turn)
     y = np.ascontiguousarray(y, dtype=np.float64)
+    if alone and loss.traits.response == "classes":
+        _refuse_one_class(data, y, weights)
     centered = data.intercept or not data.loss.traits.intercept
     with np.errstate(over="ignore", invalid="ignore"):
         held = None if all_rows is None or keep is None else all_rows.less(keep, full)
@@ -392,7 +395,6 @@ def pose(data, keep=None, all_rows=None):
     scale = (
         np.sqrt(np.where(second > 0, second, 1.0)) if data.standardize else np.ones(data.design.p)
     )
-    loss = loss_of_rows(data, keep)
     if loss.traits.constant:
         refuse_endless(loss, y)
     parts = [(1.0, y)]
@@ -426,7 +428,19 @@ def pose(data, keep=None, all_rows=None):
         floor=sum(share * _least(loss, one, weights) for share, one in parts),
         noise=noise,
         turn=turn,
+        responses=data.responses,
     )
+
+
+def _refuse_one_class(data, y, weights):
+    """Refuse several responses of two classes y (n, r) of which one is the same in all rows."""
+    high, low = (weights @ (y > 0)) > 0, (weights @ (y < 0)) > 0
+    if not (high & low).all():
+        s = int(np.flatnonzero(~(high & low))[0])
+        raise ValueError(
+            f"y is {int(high[s])} in every row of this fit for {data.responses[s]}; leave this "
+            "response out, or take fewer folds or larger samples"
+        )
 
 
 def responses_apart(loss, turn):

@@ -92,7 +92,7 @@ class PredictorsModel(NewtonRefits, GramModel):
         if not self.each:
             return super().refit(support, lambda1, lambda2, start, target)
         self.refits += 1
-        each, found, value = self._alike(), [], 0.0
+        each, found, value = self.alike(), [], 0.0
         least = self.shares_of_each * [one.problem.floor for one in each]
         for s, one in enumerate(each):
             begin = None if start is None else (start[0][:, s] * self.T[s, s], start[1][s])
@@ -102,16 +102,16 @@ class PredictorsModel(NewtonRefits, GramModel):
                 return None
             found.append(fit)
             value += self.shares_of_each[s] * fit.value
-        return self._together(support, found, value)
+        return self.together(support, found, value)
 
-    def _alike(self):
+    def alike(self):
         """The models of each response, which know of the columns what this one knows."""
         for one in self.each:
             one.near, one.unclear, one.close = self.near, self.unclear, self.close
             one.max_iter = self.max_iter
         return self.each
 
-    def _together(self, support, fits, value):
+    def together(self, support, fits, value):
         """The Fit of the fits of each response."""
         b = np.column_stack([fit.b for fit in fits]) / np.diagonal(self.T)
         flags = tuple(dict.fromkeys(flag for fit in fits for flag in fit.flags))
@@ -129,8 +129,8 @@ class PredictorsModel(NewtonRefits, GramModel):
         """As in `NewtonRefits`."""
         if not self.each:
             return super()._polished(fit)
-        each = zip(self._alike(), self.of_each(fit), strict=True)
-        return self._together(fit.support, [one._polished(own) for one, own in each], fit.value)
+        each = zip(self.alike(), self.of_each(fit), strict=True)
+        return self.together(fit.support, [one._polished(own) for one, own in each], fit.value)
 
     def rows_with(self, Z):
         """As in `NewtonRefits`, the predictors are those of the contrasts."""
