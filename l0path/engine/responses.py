@@ -200,6 +200,7 @@ def refuse_unserved(data, plan, a):
         return
     settings, what = plan.settings, ""
     classes = data.classes is not None
+    apart = not classes and not data.loss.traits.gaussian  # each is fitted alone on a support
     most = 1 if classes else 2
     search = (
         isinstance(settings, LocalSearch)
@@ -211,9 +212,11 @@ def refuse_unserved(data, plan, a):
         what = (
             f"algorithm={a.algorithm!r}: use algorithm='swap' (swap_size at most {most}) or 'exact'"
         )
-    elif isinstance(plan.lambda1, Grid) or (plan.lambda1 is not None and plan.lambda1.max() > 0):
+    elif not apart and (
+        isinstance(plan.lambda1, Grid) or (plan.lambda1 is not None and plan.lambda1.max() > 0)
+    ):
         what = "lambda1: use lambda2"
-    elif data.boxed:
+    elif not apart and data.boxed:
         what = "bounds on coefficients: leave lower= and upper= out"
     elif uneven:
         what = "penalty_factor= that differs on a path over lambda0: leave lambda0= out"

@@ -157,14 +157,14 @@ def _for_responses(problem, fit, names, formula):
     """`consequence` for each of several responses whose loss has no optimum on the columns."""
     Z, told = np.ascontiguousarray(problem.X.columns(fit.support).T), {}
     box = problem.lower[fit.support], problem.upper[fit.support]
-    for s, one in enumerate(problem.of_each):
+    each = zip(problem.of_each, problem.fits_of_each(fit), problem.responses, strict=True)
+    for one, own, name in each:
         try:
             face = face_of(functions_of(one.loss, one.y, Z, one.intercept, *box))
         except Untold:
             continue
         if face is not None:
-            own = fit._replace(b=fit.b[:, s] * problem.turn[s, s], b0=float(fit.b0[s]))
-            told.setdefault(consequence(one, own, names, formula), []).append(problem.responses[s])
+            told.setdefault(consequence(one, own, names, formula), []).append(name)
     return " and ".join(
         f"{what} ({some(range(len(which)), which)})" for what, which in told.items()
     )

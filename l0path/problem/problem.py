@@ -211,6 +211,14 @@ class Problem:
             for y, offset in zip(_columns(self.y), _columns(self.offset), strict=True)
         ]
 
+    def fits_of_each(self, fit):
+        """The `Fit` of each of the problems `of_each`; their values are not known."""
+        own = fit.b * np.diagonal(self.turn)
+        return [
+            Fit(fit.support, np.ascontiguousarray(own[:, s]), float(fit.b0[s]), np.nan, fit.flags)
+            for s in range(len(self.of_each))
+        ]
+
     @property
     def one_gram(self):
         """Whether one Gram matrix and one vector of products say everything about all models:

@@ -204,7 +204,9 @@ class ResponseSet:
         found = [one.without(parts) for one in self.sets]
         lower = self.shares @ np.array([one.lower for one in found])
         estimate = self.shares @ np.array([one.estimate for one in found])
-        return LeavingBounds(lower, estimate, list(zip(*(one.starts for one in found), strict=True)))
+        return LeavingBounds(
+            lower, estimate, list(zip(*(one.starts for one in found), strict=True))
+        )
 
 
 def sets_of_columns(model, lambda2):

@@ -117,19 +117,11 @@ class PredictorsModel(NewtonRefits, GramModel):
         flags = tuple(dict.fromkeys(flag for fit in fits for flag in fit.flags))
         return Fit(support, b, np.array([fit.b0 for fit in fits]), float(value), flags)
 
-    def of_each(self, fit):
-        """The Fit of each response; their values are not known."""
-        own = fit.b * np.diagonal(self.T)
-        return [
-            Fit(fit.support, np.ascontiguousarray(own[:, s]), float(fit.b0[s]), np.nan, fit.flags)
-            for s in range(len(self.each))
-        ]
-
     def _polished(self, fit):
         """As in `NewtonRefits`."""
         if not self.each:
             return super()._polished(fit)
-        each = zip(self.alike(), self.of_each(fit), strict=True)
+        each = zip(self.alike(), self.problem.fits_of_each(fit), strict=True)
         return self.together(fit.support, [one._polished(own) for one, own in each], fit.value)
 
     def rows_with(self, Z):
@@ -170,7 +162,7 @@ class PredictorsModel(NewtonRefits, GramModel):
         """As in `NewtonRefits`."""
         if not self.each:
             return super().value_at(fit, lambda2)
-        each = zip(self.each, self.of_each(fit), strict=True)
+        each = zip(self.each, self.problem.fits_of_each(fit), strict=True)
         return float(self.shares_of_each @ [one.value_at(own, lambda2) for one, own in each])
 
     def squares(self, null):
@@ -216,8 +208,8 @@ class PredictorsModel(NewtonRefits, GramModel):
 
     def _derivatives_of_each(self, fit):
         """`derivatives` of responses, which share no curvature."""
-        roots, pair = np.sqrt(self.shares_of_each), 0
-        each = [one.derivatives(own) for one, own in zip(self.each, self.of_each(fit), strict=True)]
+        roots, pair, own = np.sqrt(self.shares_of_each), 0, self.problem.fits_of_each(fit)
+        each = [one.derivatives(own) for one, own in zip(self.each, own, strict=True)]
         q, n = len(each), self.codes.size
         out = Derivatives(np.empty((q, n)), np.empty((q, n)), np.zeros((q * (q + 1) // 2, n)))
         for s, (eta, slopes, v) in enumerate(each):
