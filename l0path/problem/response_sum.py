@@ -59,12 +59,11 @@ def _own(loss):
 
 
 @njit
-def _divided(values, s, root, out):
-    """Fill out (n,) with part s of values (q n,) over a root, and return it."""
+def _divide(values, s, root, out):
+    """Fill out (n,) with part s of values (q n,) over a root."""
     n = out.size
     for i in range(n):
         out[i] = values[s * n + i] / root
-    return out
 
 
 @value_of_rows.register(ResponseSum)
@@ -72,7 +71,8 @@ def responses_value_of_rows(loss, y, eta, weights):
     one, n, total, e = _own(loss), weights.size, 0.0, np.empty(weights.size)
     for s in range(loss.roots.size):
         root, own = loss.roots[s], part(loss.Y, s * n, s * n + n)
-        total += root * root * value_of_rows(one, own, _divided(eta, s, root, e), weights)
+        _divide(eta, s, root, e)
+        total += root * root * value_of_rows(one, own, e, weights)
     return total
 
 
@@ -81,8 +81,8 @@ def responses_value_and_slopes(loss, y, eta, weights, slopes):
     one, n, total, e = _own(loss), weights.size, 0.0, np.empty(weights.size)
     for s in range(loss.roots.size):
         root, own, D = loss.roots[s], part(loss.Y, s * n, s * n + n), part(slopes, s * n, s * n + n)
-        value = value_and_slopes(one, own, _divided(eta, s, root, e), weights, D)
-        total += root * root * value
+        _divide(eta, s, root, e)
+        total += root * root * value_and_slopes(one, own, e, weights, D)
         for i in range(n):
             D[i] *= root
     return total
@@ -93,10 +93,13 @@ def _gain(loss, s, weights, eta, slopes, ahead, dual, work, moved):
     """What response s adds to `dual_gain_of_rows`; where `moved` (n,) is not empty, to
     `drawn_back_rows`, which fills it. work (4, n): scratch.
     """
-    n, root = weights.size, loss.roots[s]
-    e, D = _divided(eta, s, root, work[0]), _divided(slopes, s, root, work[1])
-    to, point = _divided(ahead, s, root, work[2]), _divided(dual, s, root, work[3])
-    one, own = _own(loss), part(loss.Y, s * n, s * n + n)
+    n, root, one = weights.size, loss.roots[s], _own(loss)
+    e, D, to, point = work[0], work[1], work[2], work[3]
+    own = part(loss.Y, s * n, s * n + n)
+    _divide(eta, s, root, e)
+    _divide(slopes, s, root, D)
+    _divide(ahead, s, root, to)
+    _divide(dual, s, root, point)
     if moved.size > 0:
         return root * root * drawn_back_rows(one, own, weights, e, D, to, point, moved)
     return root * root * dual_gain_of_rows(one, own, weights, e, D, to, point)

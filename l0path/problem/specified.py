@@ -32,12 +32,12 @@ class LossRecord:
     inside: ClassVar[Mapping[str, str]] = {}
 
     def __post_init__(self) -> None:
-        for field in fields(self):
-            inside, value = self.inside.get(field.name, field.name), getattr(self, field.name)
-            if inside in MEANINGS and not (value is None and field.default is None):
-                value = number(value, field.name)
-                check_range(inside, value, field.name)
-                object.__setattr__(self, field.name, value)
+        for one in fields(self):
+            inside, value = self.inside.get(one.name, one.name), getattr(self, one.name)
+            if inside in MEANINGS and not (value is None and one.default is None):
+                value = number(value, one.name)
+                check_range(inside, value, one.name)
+                object.__setattr__(self, one.name, value)
 
     def __repr__(self) -> str:
         known = {field.name: getattr(self, field.name) for field in fields(self)}

@@ -22,8 +22,8 @@ from scipy.linalg import qr
 from ...core.dispatch import njit
 from ...problem.losses import Squared
 from ...problem.problem import Fit
-from ...problem.several import class_codes
 from ...problem.response_sum import response_sum
+from ...problem.several import class_codes
 from ...problem.softmax import softmax_of
 from ...problem.verbs import derivatives, loss_data
 from .. import newton
