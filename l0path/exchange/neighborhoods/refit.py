@@ -378,7 +378,7 @@ class RefitNeighborhood:
         way, its column now in W; the fit itself where all are refuted. A column need not be in W
         where the neighborhood `foretells`.
         """
-        swaps = [(c.out, c.into) for c in candidates if c.out >= 0]
+        swaps = np.array([candidates.out, candidates.into]).T[candidates.out >= 0]
         new = self._first_below(fit, swaps, fit.value - self._tolerance(fit.value), True)
         return fit if new is None else self.swap(new)
 
