@@ -133,9 +133,8 @@ class SetMoves:
         return np.inf if held is None else held.value - self.pool.tolerance(held.value)
 
     def _predicted(self, fit, chains):
-        """For C chains the values (C, most + 1) that the quadratic at a fit predicts, exactly for the
-        squared loss, of the fit grown by each and shrunk to its size again, a group at a time, see
-        `group_chains`.
+        """For C chains the values (C, most + 1) that the quadratic at a fit predicts, exactly for
+        the squared loss, of the fit grown by each and shrunk to its size again, see `group_chains`.
         """
         model, hierarchy = self.groups, self.problem.hierarchy
         counts, ids = [chain.size for chain in chains], np.concatenate(chains)
