@@ -357,13 +357,9 @@ def _fewer(problem, support, beta, chosen):
     """Whether a chosen column, or all columns of a chosen group, have a coefficient of 0."""
     if problem.groups is None:
         return np.count_nonzero(present(beta)) < support.size
-    if not chosen.size:
-        return False
-    columns = [problem.groups.of(g) for g in chosen]
     counts = np.zeros(problem.X.p, dtype=bool)
     counts[support[present(beta)]] = True
-    owner = np.repeat(np.arange(chosen.size), [own.size for own in columns])
-    return np.unique(owner[counts[np.concatenate(columns)]]).size < chosen.size
+    return not problem.groups.with_columns(counts)[chosen].all()
 
 
 def _cost(problem, support, beta, chosen):
