@@ -11,7 +11,7 @@ from ..compiled import views
 from ..core.dispatch import njit
 from ..working_set.linear_algebra import COLLINEAR
 from .response_table import scan_responses
-from .table import EQUAL, NONE, START, ExchangeList, _keep, in_steps
+from .table import EQUAL, NONE, START, ExchangeList, _keep, ascending
 
 NEVER = 1e300  # the cost of a column that may not enter
 TOGETHER = 32  # columns that `scan` ranks side by side
@@ -272,7 +272,7 @@ def candidates(support, found, count, tie):
     position in the support), ascending in steps of `tie`; ties go to the smaller column.
     """
     change, into, position = found
-    best = np.lexsort((position, into, in_steps(change, tie)))[:count]
+    best = ascending(change, tie, into, position)[:count]
     out = np.append(support, -1)[position[best]]  # position -1 is an addition
     return Candidates(change[best], out, into[best])
 

@@ -141,14 +141,14 @@ class RefitNeighborhood:
         """
         model, shrinkage = self.model, separable(0.0, self.lambda1, self.lambda2)
         again = model.rough and model.near is None and FitStatus.SEPARATED not in fit.flags
-        count = PRESELECTED * wanted.count if again else wanted.count
+        most = wanted._replace(count=PRESELECTED * wanted.count) if again else wanted
         change, column, out = scanned(
             model,
             fit,
             model.quadratic(fit, self.lambda2, first),
             model.W[first:],
             shrinkage,
-            wanted._replace(count=count),
+            most,
         )
         into = column + first
         predicted = self._predicted(fit, Exchanges(out, into)) if again else None

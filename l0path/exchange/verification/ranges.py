@@ -11,7 +11,7 @@ from ...working_set.starts import rounded
 from .. import updates
 from ..ranking import ExchangeRule, Wanted, new_list
 from ..screening import Screen, screen_exchanges
-from ..table import ExchangeList, in_steps
+from ..table import ExchangeList, ascending
 
 
 def best_exchanges(columns, sequence, capacity, start, stop):
@@ -126,7 +126,7 @@ def lowest(parts, most, tie):
     go to the smaller column.
     """
     change, column = (np.concatenate(part) for part in zip(*parts, strict=True))
-    best = np.lexsort((column, in_steps(change, tie)))[:most]
+    best = ascending(change, tie, column)[:most]
     return change[best], column[best]
 
 

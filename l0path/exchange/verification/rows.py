@@ -41,22 +41,25 @@ def violators(model, fits, wanted, penalty):
     else:
         found = _proposals(model, fits, R, screenings, question)
     outside = [J[model.where[J] < 0] for _, J in found]
-    columns = _columns_of(model, np.unique(np.concatenate(outside)))
+    columns = _columns_of(model.problem.X, outside)
     return [
         _ranked(model, fit, (J, columns), penalty, one)
         for fit, J, one in zip(fits, outside, wanted, strict=True)
     ]
 
 
-def _columns_of(model, J):
-    """A function that gives some of the columns J (indices, ascending), (m, n): from one read of X
-    where they are few enough to be held together.
+def _columns_of(X, lists):
+    """A function that gives the columns (m, n) of one of several lists of indices: from one read of
+    X where all are few enough to be held together.
     """
-    X = model.problem.X
+    at = np.zeros(X.p, dtype=np.int64)
+    for some in lists:
+        at[some] = 1
+    J = np.flatnonzero(at)
     if J.size * X.n > PRODUCTS_AT_ONCE:
         return lambda some: np.ascontiguousarray(X.columns(some).T)
-    Z = np.ascontiguousarray(X.columns(J).T)
-    return lambda some: Z[np.searchsorted(J, some)]
+    Z, at[J] = np.ascontiguousarray(X.columns(J).T), np.arange(J.size)
+    return lambda some: Z[at[some]]
 
 
 def _screening(flat, fit, total, wanted, lambda2):
