@@ -651,6 +651,20 @@ def least_value(loss, y, weights):
     return -math.inf
 
 
+class Free(NamedTuple):
+    """What a coupled loss has at its best for every predictor, see the fields of `Solution`."""
+
+    level: float = 0.0  # added to the predictors
+    thresholds: Any = None
+    baseline: Any = None
+
+
+@singledispatch
+def free_at(loss, y, eta, weights):
+    """The `Free` of a loss at predictors eta (n,); rows of weight 0 do not count."""
+    return Free()
+
+
 @singledispatch
 def has_ended(loss, y, eta, weights):
     """Whether a number that a coupled loss finds for every predictor is at the end of its range at
