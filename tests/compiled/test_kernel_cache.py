@@ -230,6 +230,37 @@ print(before == [reach.stamp(kernel) for kernel in kernels])
 """
 
 
+ONE_OF_EACH = """
+import sys
+import numpy as np
+import l0path
+
+rng = np.random.default_rng(0)
+X = rng.standard_normal((150, 40))
+eta = X[:, :3].sum(axis=1)
+signs = (eta + rng.logistic(size=150) > 0).astype(float)
+classes = np.digitize(eta + rng.normal(size=150), [-1.0, 1.0])
+numbers = eta + rng.normal(size=150)
+for loss, y in ("squared", numbers), ("logistic", signs), ("multinomial", classes):
+    l0path.fit(X, y, loss=loss, max_k=6)
+    l0path.cv_fit(X, y, loss=loss, cv=3, max_k=6, lambda2=1e-3)
+for name, module in list(sys.modules.items()):
+    for kernel in list(vars(module).values()) if name.startswith("l0path") else ():
+        if hasattr(kernel, "py_func") and len(kernel.overloads) > 1:
+            print(name, kernel.py_func.__name__, *kernel.overloads, sep="\\n    ")
+"""
+
+
+def test_a_kernel_is_compiled_for_one_kind_of_arguments():
+    """Rows of a matrix whose columns were chosen came to the trials of exchanges as they lay: these
+    were compiled three times, which took as long as all other kernels of a logistic path.
+    """
+    program = [sys.executable, "-c", ONE_OF_EACH]
+    told = subprocess.run(program, capture_output=True, text=True, cwd=ROOT)
+    assert told.returncode == 0, told.stderr
+    assert told.stdout == ""
+
+
 def test_kernels_for_all_losses_are_stored_once():
     """Verbs of several classes were registered when these were first asked for: their first fit
     compiled the kernels of the search once more.

@@ -258,7 +258,7 @@ class RefitNeighborhood:
                 met.append(one.fit)
                 if aim.tie is None:
                     break
-        return pairs[:, left], [keys[e] for e in left], met
+        return np.ascontiguousarray(pairs[:, left]), [keys[e] for e in left], met
 
     def _note(self, keys, fit, target):
         """Note that supports do not reach a target, but for the last one if that has a fit."""
