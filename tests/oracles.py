@@ -148,7 +148,8 @@ def restricted(
 
 def check_residual(X, y, support, beta, beta0, *, quantile, loss="quantile", gamma=0.0, **given):
     """What the conditions of optimality of a check loss lack, at coefficients on a support: the
-    least |0 - subgradient|, over the slopes that rows at the kink may have (bounded least squares).
+    least |0 - subgradient|, over the slopes that rows at the kink may have (bounded least squares),
+    each slope in units of what it sums, as rounding is: columns may have any unit.
     """
     given = dict(weights=None, offset=None, lambda1=0.0, lambda2=0.0, lower=-np.inf,
                  upper=np.inf, standardize=True, intercept=True) | given  # fmt: skip
@@ -160,14 +161,15 @@ def check_residual(X, y, support, beta, beta0, *, quantile, loss="quantile", gam
     rounding = 16 * np.finfo(float).eps * (np.abs(problem.A) @ np.abs(t))
     kink = np.abs(r) <= 1e-8 * max(1.0, np.abs(problem.y).max()) + rounding
     slopes = np.where(r > 0, -quantile, 1.0 - quantile) * problem.w
-    fixed = slopes[~kink] @ problem.A[~kink] + 2 * problem.l2 * t
-    parts = [(problem.A[kink] * problem.w[kink][:, None]).T]
+    size = problem.w @ np.abs(problem.A) + problem.l1 + 2 * problem.l2 * np.abs(t)
+    fixed = (slopes[~kink] @ problem.A[~kink] + 2 * problem.l2 * t) / size
+    parts = [(problem.A[kink] * problem.w[kink][:, None]).T / size[:, None]]
     ends = [(np.full(kink.sum(), -quantile), np.full(kink.sum(), 1.0 - quantile))]
     eye = np.eye(t.size)
     for j in range(t.size):
         if problem.l1[j]:
             sign = np.sign(t[j]) if abs(t[j]) > 1e-9 else 0.0
-            parts.append(problem.l1[j] * eye[:, [j]])
+            parts.append(problem.l1[j] / size[j] * eye[:, [j]])
             ends.append(([sign or -1.0], [(sign or 1.0) + 1e-12]))
         if t[j] >= problem.high[j] - 1e-9:
             parts.append(eye[:, [j]])

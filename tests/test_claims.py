@@ -66,8 +66,9 @@ def test_no_claim_about_responses_that_couple_is_false():
 
 def test_no_claim_about_weibull_models_is_false():
     # 27: weights a billion times apart; 162: models whose shape has no end beside others; 925: rows
-    # that separate where the shape is beyond what is computed; 1096: the same after steps on rows
-    lines, _ = false_claims([*range(BLOCK // 2), 27, 162, 925, 1096], "weibull")
+    # that separate where the shape is beyond what is computed; 1096: the same after steps on rows;
+    # 1316: one size was asked for, and none of its models has a finite optimum
+    lines, _ = false_claims([*range(BLOCK // 2), 27, 162, 925, 1096, 1316], "weibull")
     assert not lines, "\n".join(lines)
 
 
@@ -240,7 +241,7 @@ def test_what_was_false_once_is_not_again(seed):
 # rates beyond all numbers on both sides, models closer to each other than the gap of a proof,
 # predictors in which large numbers cancel, bounds from points that are not feasible far out, steps
 # that rounding hides beside columns far from the origin, fits from rows that are above those of
-# steps; a Hessian singular to the last bit (of the oracle)
+# steps; of the oracle: a Hessian singular to the last bit, slopes of columns of size 1e7
 @pytest.mark.parametrize(
     ("kind", "seed"),
     [
@@ -251,6 +252,7 @@ def test_what_was_false_once_is_not_again(seed):
         ("columns", 211020),
         ("hierarchies", 206172),
         ("columns", 209339),
+        ("hierarchies", 206221),
     ],
 )
 def test_what_was_false_once_of_a_kind_is_not_again(kind, seed):

@@ -110,7 +110,8 @@ class Leaps(Contest):
         """A lower bound for every set that is not in `best`."""
         search, lower = self.search, self.search.lower()
         if self.size is not None:  # without dependent columns, larger sets are better
-            lower = lower[0 if search.spare else search.most : search.most + 1]
+            smaller = search.spare and self.alone
+            lower = lower[0 if smaller else search.most : search.most + 1]
         return float(lower.min())
 
     def run(self, poll=None):

@@ -30,10 +30,12 @@ class Aim:
 
 
 def exchanges_of(model, fit, pairs):
-    """The `Exchanges` of pairs (out, into) of columns, -1 for none, with the working columns."""
-    out, into = pairs
-    out = np.where(out >= 0, fit.support.searchsorted(out), -1)
-    return Exchanges(out, np.where(into >= 0, model.where[into], -1))
+    """The `Exchanges` of pairs (out, into) of columns, -1 for none, with the working columns; all
+    change the size of the fit alike.
+    """
+    out, into = np.ascontiguousarray(pairs)  # other strides would compile another kernel
+    out = fit.support.searchsorted(out) if out.size and out[0] >= 0 else out
+    return Exchanges(out, model.where[into] if into.size and into[0] >= 0 else into)
 
 
 def by_refits(model, fit, pairs, shrinkage, aim):
@@ -76,7 +78,7 @@ def tried(model, fit, exchanges, table, aim):
     closing = CLOSING if fit.b.ndim == 1 else 1
     while last + 1 < exchanges.out.size:
         goal = Goal(float(aim.target), one, aim.thorough, 0.0 if one else aim.tie, closing)
-        rest = exchanges.of(slice(last + 1, None))
+        rest = exchanges if last < 0 else exchanges.of(slice(last + 1, None))
         found = trials.tried(rows, table, rest, goal)
         if found.e < 0:
             break
@@ -93,7 +95,7 @@ def _fit_of(model, fit, exchange, table, found, target):
     out = fit.support[exchange.out] if i >= 0 else exchange.out
     into = model.W[exchange.into] if j >= 0 else exchange.into
     x, own, k = found.x[:-q].reshape(q, -1), found.x[-q:], fit.support.size
-    held = np.ascontiguousarray(x[:, :k].T).reshape(fit.b.shape)
+    held = x[:, :k].T.reshape(fit.b.shape)
     (support,), (b,) = exchanged_supports(fit.support, held, out, into)
     if j >= 0:
         b[np.searchsorted(support, into[0])] = own if b.ndim > 1 else own[0]

@@ -2,6 +2,7 @@
 and box, a ranking elsewhere.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -10,7 +11,7 @@ from ..compiled import views
 from ..core.dispatch import njit
 from ..working_set.linear_algebra import COLLINEAR
 from .response_table import scan_responses
-from .table import EQUAL, NONE, START, ExchangeList, _keep, in_steps
+from .table import EQUAL, NONE, START, ExchangeList, _keep, ascending
 
 NEVER = 1e300  # the cost of a column that may not enter
 TOGETHER = 32  # columns that `scan` ranks side by side
@@ -24,6 +25,32 @@ class Candidate(NamedTuple):
     change: float
     out: int
     into: int
+
+
+class Candidates(Sequence):
+    """Exchanges of one fit, ascending: a sequence of Candidate that is kept as arrays, for a fit
+    may have hundreds of which none is looked at alone.
+
+    change, out, into : ndarray of shape (m,)
+    """
+
+    def __init__(self, change, out, into):
+        self.change, self.out, self.into = change, out, into
+
+    def __len__(self):
+        return self.change.size
+
+    def __getitem__(self, at):
+        return Candidate(float(self.change[at]), int(self.out[at]), int(self.into[at]))
+
+    def of(self, which):
+        """Some of them."""
+        return Candidates(self.change[which], self.out[which], self.into[which])
+
+
+def entering(found):
+    """The columns that enter by `Candidates` of several fits, ascending."""
+    return np.unique(np.concatenate([np.empty(0, np.int64), *(one.into for one in found)]))
 
 
 class Wanted(NamedTuple):
@@ -235,20 +262,20 @@ def addition_change(c, s, A, rule, cost):
 
 
 def ranked(model, fit, quadratic, columns, penalty, wanted):
-    """The best exchanges of a fit with `columns`, ascending: list of Candidate."""
+    """The best exchanges of a fit with `columns`, as `Candidates`."""
     change, column, position = scanned(model, fit, quadratic, columns, penalty, wanted)
     found = change, columns[column], position
     return candidates(fit.support, found, wanted.count, EQUAL * abs(fit.value))
 
 
 def candidates(support, found, count, tie):
-    """The `count` lowest of the exchanges `found` = (change, column, position in the support) as a
-    list of Candidate, ascending in steps of `tie`; ties go to the smaller column.
+    """The `Candidates` that are the `count` lowest of the exchanges `found` = (change, column,
+    position in the support), ascending in steps of `tie`; ties go to the smaller column.
     """
     change, into, position = found
-    best = np.lexsort((position, into, in_steps(change, tie)))[:count]
+    best = ascending(change, tie, into, position)[:count]
     out = np.append(support, -1)[position[best]]  # position -1 is an addition
-    return list(map(Candidate, change[best].tolist(), out.tolist(), into[best].tolist()))
+    return Candidates(change[best], out, into[best])
 
 
 def exchanged_supports(support, b, out, into):

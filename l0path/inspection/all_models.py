@@ -171,7 +171,9 @@ def certify_by(path, criterion, *, n_best=1, time_limit=30, progress=None, X=Non
     task = SetSearch(path, X, y)
     score = task.by_criterion(criterion)
     found = task.run(score, {"n_best": int(n_best)}, time_limit, progress)
-    models, best, bound = found.models, found.scores, found.bound
+    models, best = found.models, found.scores
+    # a search that closes has left out what is above the last of the best models only
+    bound = min(found.bound, best[0])
     proven = found.ended == SearchEnd.CLOSED
     unique = proven and len(best) > 1 and best[1] > best[0] + 1e-6
     units, free = models[0].path._solutions[0].units, task.problem.free_units
@@ -180,8 +182,8 @@ def certify_by(path, criterion, *, n_best=1, time_limit=30, progress=None, X=Non
     return Certificate(
         model=models[0],
         incumbent=float(best[0]),
-        lower_bound=float(best[0] if proven else min(bound, best[0])),
-        gap=0.0 if proven else float(max(best[0] - bound, 0.0)),
+        lower_bound=float(bound),
+        gap=float(best[0] - bound),
         proven=proven,
         deviance_ratio_bound=1.0,
         best=models,
@@ -222,7 +224,7 @@ def certify_size(path, index, *, n_best=1, time_limit=30, progress=None, X=None,
         if (s.objective < before.objective - 1e-12 * abs(before.objective))
         else before
     )
-    s = bounded(task.reporting.problem, s, s.objective if proven else found.bound)
+    s = bounded(task.reporting.problem, s, min(found.bound, s.objective))
     rows = [*path._solutions[:index], s, *path._solutions[index + 1 :]]
     notes, rounds = [*path.notes], path.rounds.to_dict("records")
     rows = rehulled(rows, task.problem) if s.loss != before.loss else rows

@@ -55,6 +55,7 @@ class Functions(NamedTuple):
     low: np.ndarray  # (q,), the least sign that a direction may have, -1 or 0
     high: np.ndarray  # (q,), the largest, 0 or 1
     unit: np.ndarray  # (q,), what x is divided by in the units of the columns
+    endless: int = 0  # how many of the last functions leave no infimum where one of them grows
 
 
 class Face(NamedTuple):
@@ -81,6 +82,11 @@ class Face(NamedTuple):
     def complete(self):
         """Whether every term vanishes."""
         return bool(self.gone.all())
+
+    @property
+    def endless(self):
+        """Whether what vanishes leaves no infimum: the loss falls below every number."""
+        return bool(self.gone[self.gone.size - self.functions.endless :].any())
 
     @property
     def clear(self):
@@ -185,6 +191,7 @@ def functions_of(loss, y, Z, intercept, lower, upper, *, offset=None):
         np.concatenate([low, least]),
         np.concatenate([high, free]),
         np.concatenate([rms, units]),
+        endless=int(recession == OUTLASTS),
     )
 
 

@@ -5,14 +5,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..core.status import OF_SMOOTHED, FitStatus, Optimality
-from .coupled.hazard import ParametricHazard
-from .coupled.ordinal import thresholds_of
-from .coupled.weibull import best_shape
 from .dependence import basic
 from .losses import OWN_LOSSES, name_of
 from .problem import EPS
 from .several import summed_loss
 from .traits import NO_RECESSION
+from .verbs import Free, free_at
 
 # the flag of a model with fewer coefficients other than 0 than its size
 FEWER = "fewer_nonzeros"
@@ -298,23 +296,10 @@ def _predictors(problem, data, weights, coefficients, predicted):
     return eta if data.offset is None else eta + data.offset
 
 
-class Free(NamedTuple):
-    """What a loss has at its best for every predictor, see the fields of `Solution`."""
-
-    level: float = 0.0  # added to the predictors
-    thresholds: Any = None
-    baseline: Any = None
-
-
 def _loss_at(data, weights, eta):
     """(mean loss, `Free`) of predictors eta."""
     loss = summed_loss(data.loss, data.y, eta, weights, data.response_weights)
-    if data.loss.traits.response == "ordered":
-        return loss, Free(thresholds=thresholds_of(data.loss, data.y, eta, weights))
-    if data.loss.traits.constant:
-        best = best_shape(data.loss, data.y, eta, weights)
-        return loss, Free(best.level, baseline=ParametricHazard(0.0, best.shape))
-    return loss, Free()
+    return loss, free_at(data.loss, data.y, eta, weights)
 
 
 def _shrinkage(problem, data, support, beta, lambda1, lambda2):
@@ -355,13 +340,9 @@ def _fewer(problem, support, beta, chosen):
     """Whether a chosen column, or all columns of a chosen group, have a coefficient of 0."""
     if problem.groups is None:
         return np.count_nonzero(present(beta)) < support.size
-    if not chosen.size:
-        return False
-    columns = [problem.groups.of(g) for g in chosen]
     counts = np.zeros(problem.X.p, dtype=bool)
     counts[support[present(beta)]] = True
-    owner = np.repeat(np.arange(chosen.size), [own.size for own in columns])
-    return np.unique(owner[counts[np.concatenate(columns)]]).size < chosen.size
+    return not problem.groups.with_columns(counts)[chosen].all()
 
 
 def _cost(problem, support, beta, chosen):

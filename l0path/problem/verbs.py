@@ -160,12 +160,16 @@ def _kernel(verb, record, kinds):
             fields.append(f"part({kind}, ints[{2 * arrays}], ints[{2 * arrays + 1}])")
             arrays += 1
     given = ", ".join(_arguments(verb))
+    # Compiled code is found by a name that has the module, the name of the function and a number
+    # that counts the functions of a process: stored code of two processes has the same numbers, so
+    # that the names of functions must tell apart what has the same arguments.
+    name = "_".join((verb.__name__, "of", record.__name__, *(kinds or ())))
     # with the module of the record it is stored where that is of the package
     scope = {"verb": verb, "record": record, "__name__": record.__module__}
     scope["part"] = part
     body = f"return verb(record({', '.join(fields)}), {given})"
-    exec(f"def of_rows(finder, numbers, ints, memory, {given}): {body}", scope)
-    return njit_by_address(scope["of_rows"])
+    exec(f"def {name}(finder, numbers, ints, memory, {given}): {body}", scope)
+    return njit_by_address(scope[name])
 
 
 def _in_kernels(record):
@@ -651,6 +655,20 @@ def least_value(loss, y, weights):
     return -math.inf
 
 
+class Free(NamedTuple):
+    """What a coupled loss has at its best for every predictor, see the fields of `Solution`."""
+
+    level: float = 0.0  # added to the predictors
+    thresholds: Any = None
+    baseline: Any = None
+
+
+@singledispatch
+def free_at(loss, y, eta, weights):
+    """The `Free` of a loss at predictors eta (n,); rows of weight 0 do not count."""
+    return Free()
+
+
 @singledispatch
 def has_ended(loss, y, eta, weights):
     """Whether a number that a coupled loss finds for every predictor is at the end of its range at
@@ -718,10 +736,10 @@ def _asked(verb, loss, *rows):
 @cache
 def of_record(verb):
     """The kernel of a verb for a loss as it is given, a record or a `LossData`."""
-    given = ", ".join(_arguments(verb))
+    given, name = ", ".join(_arguments(verb)), f"asked_{verb.__name__}"  # see `_kernel`
     scope = {"verb": verb, "__name__": __name__}
-    exec(f"def asked_of_record(loss, {given}): return verb(loss, {given})", scope)
-    return njit(scope["asked_of_record"])
+    exec(f"def {name}(loss, {given}): return verb(loss, {given})", scope)
+    return njit(scope[name])
 
 
 def multiplies(loss):

@@ -180,7 +180,7 @@ def left_of(loss, y, X, *, intercept=True, weights=None, offset=None, base=0):
         limit = limit_of(rows, Z, -none, none, np.zeros(shape), np.zeros(width)[: shape[-1]])
     except Untold:
         return None
-    if limit is None or _unbounded(loss, limit.face):
+    if limit is None or limit.face.endless:
         return None
     face, unit = limit.face, limit.face.functions.unit
     L, coefs = _asked(face, mean, k, width, ordered, base if rows.y.ndim == 2 else None)
@@ -304,7 +304,7 @@ def limit_of(problem, Z, lower, upper, coef, level, *, known=None):
             x, value, reached = _infimum(p, Z, face, start, (low, high))
     if face is not remembered:
         known.keep(columns, face, width)
-    if _unbounded(p.loss, face):
+    if face.endless:
         value = mean_loss(p.loss, p.y, p.offset + np.asarray(coef) @ Z, p.weights)
         return Limit(value, np.asarray(coef), level, face, start / of.unit, False)
     reached = reached and face.clear
@@ -334,14 +334,9 @@ def _levels(problem, Z, coef, level):
     return [np.array([best.level + best.shape * p.loss.center, best.shape])]
 
 
-def _unbounded(loss, face):
-    """Whether the loss has no infimum: where the shape of a Weibull model grows."""
-    return loss.traits.recession == OUTLASTS and bool(face.gone[-1])
-
-
 def _infimum(problem, Z, face, start, box):
     """`_minimized` of the terms that are left; the start where there is none."""
-    if _unbounded(problem.loss, face):
+    if face.endless:
         return start, -np.inf, False
     return _minimized(_terms_left(problem, Z, face), start, face, box)
 

@@ -138,8 +138,7 @@ class NewtonRefits:
         if starts:
             reached = value
             b, level, value, flags = self._on_rows(at, lambda1, lambda2, (lower, upper), starts)
-            if self.recession == OUTLASTS:
-                eta = p.offset + b @ self.Z[at]
+            eta = p.offset + level + b @ self.Z[at]
             if value > reached + HIGHER * abs(reached) and not p.perfect(value, 0.0):
                 flags = (FitStatus.NOT_CONVERGED,)  # no optimum is above what steps have reached
         found = self.fit_of(support, b, level, value, flags)

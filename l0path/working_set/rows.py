@@ -75,7 +75,8 @@ class RowModel(NewtonRefits, WorkingColumns):
         # `verified_slopes`
         self.seen = None
         self.recent = {}  # `weighted` of the last fits
-        self.latest = None, None  # the last fit and its Local
+        # the last fit, its Local, and the `local_table` once that was asked for
+        self.latest = None, None, None
         self.thresholds = np.empty(0)  # of ordered classes, best at the last fit
 
     @property
@@ -269,7 +270,7 @@ class RowModel(NewtonRefits, WorkingColumns):
         """The Local model of a restricted optimum on all working columns; kept, because sweeps come
         back.
         """
-        before, local = self.latest
+        before, local, _ = self.latest
         if before is fit and local.width == self.width:
             return local
         key = fit.support.tobytes(), f"{fit.value:.9e}"
@@ -284,12 +285,18 @@ class RowModel(NewtonRefits, WorkingColumns):
             if self._held > CURVATURE_BYTES:
                 self.locals, self._held = {key: local}, local.bytes
         local.extend(self.Z, self.width)
-        self.latest = fit, local
+        self.latest = fit, local, None
         return local
 
     def local_table(self, fit, lambda2, into):
         """The `LocalTable` of a fit, by the curvatures of one close by; of all working columns."""
         local = self.local(fit, lambda2)
+        if self.latest[2] is None:
+            self.latest = fit, local, self._table_of(fit, local, lambda2)
+        return self.latest[2]
+
+    def _table_of(self, fit, local, lambda2):
+        """`local_table` anew."""
         x, center, v = fit.b, local.mean, local.v if local.gram is None else local.gram.v
         if self.problem.intercept:
             x = np.empty(fit.b.size + 1)

@@ -413,7 +413,7 @@ def _reached(d, mask):
         return True
     columns = [j for j in range(d.record["X"].shape[1]) if mask >> j & 1]
     given = arguments(d.options) | {"always_include": columns, "max_k": 0, "certify": False}
-    for name in ("lambda0", "exclude", "penalty_factor", "algorithm"):
+    for name in ("k", "lambda0", "exclude", "penalty_factor", "algorithm"):
         given.pop(name, None)
     return l0path.fit(d.X, d.y, n_jobs=1, **given).details["status"].iloc[0] == "converged"
 

@@ -11,7 +11,7 @@ from l0path.exchange.decisions import by_thresholds
 from l0path.exchange.local_search import LocalSearch
 from l0path.exchange.neighborhoods.refit import RefitNeighborhood
 from l0path.exchange.ordered.trials import first_below
-from l0path.exchange.ranking import Candidate
+from l0path.exchange.ranking import Candidates
 from l0path.exchange.trials import Exchanges
 from l0path.problem.problem import pose
 from l0path.problem.recession import ordered_optimum
@@ -98,16 +98,18 @@ def test_swaps_with_columns_outside_the_working_ones():
     model = RowModel(whole.problem)
     model.grow(np.array([0, 2, 3, 4]))
     search = RefitNeighborhood(model, 0.0, 0.0, 1.0, LocalSearch(), by_thresholds)
-    swaps = [Candidate(0.0, out, into) for out in (0, 2, 4) for into in (1, 5, 6)]
+    out, into = np.repeat([0, 2, 4], 3), np.tile([1, 5, 6], 3)
+    swaps = Candidates(np.zeros(9), out, into)
     values = {
         (c.out, c.into): whole.refit(np.sort([*fit.support[fit.support != c.out], c.into]), 0, 0)
         for c in swaps
     }
     lower = [pair for pair, new in values.items() if new.value < fit.value * (1 - 1e-9)]
     assert 0 < len(lower) < len(swaps)
-    above = [c for c in swaps if (c.out, c.into) not in lower]
+    refuted = np.array([(c.out, c.into) not in lower for c in swaps])
+    above = swaps.of(refuted)
     assert search.swap_among(fit, above) is fit and model.width == 4
-    new = search.swap_among(fit, [*above, *(c for c in swaps if c not in above)])
+    new = search.swap_among(fit, swaps.of(np.argsort(~refuted, kind="stable")))
     assert new.value <= values[lower[0]].value * (1 + 1e-9)
     assert model.W.tolist() == [0, 2, 3, 4, lower[0][1]]
 

@@ -11,10 +11,11 @@ import pandas as pd
 import pytest
 from scipy.optimize import minimize_scalar
 from scipy.special import comb, gammaln
+from separated_infima import infimum, loss_of
 
 import l0path
 
-LOSSES = ["squared", "logistic", "poisson", "gamma", "cox", "multinomial"]
+LOSSES = ["squared", "logistic", "poisson", "gamma", "cox", "multinomial", "ordinal"]
 CRITERIA = ["aic", "aicc", "bic", "ebic"]
 
 
@@ -55,6 +56,9 @@ def drawn(loss, seed, most=10):
         times, end = rng.exponential(np.exp(-eta)), rng.exponential(2.0, n)
         data |= {"time": np.minimum(times, end), "event": (times <= end).astype(int)}
         left = "Surv(time, event)"
+    elif loss == "ordinal":
+        cut = np.digitize(eta + rng.logistic(size=n), [-0.8, 0.6])
+        data["y"] = pd.Categorical.from_codes(cut, list("abc"), ordered=True)
     else:
         scores = 0.5 * np.column_stack([eta, np.zeros(n), -eta]) + rng.gumbel(size=(n, 3))
         data["y"] = np.array(list("abc"))[scores.argmax(axis=1)]
@@ -89,6 +93,9 @@ def log_likelihood(loss, data, X):
     n = len(X)
     if loss == "cox":
         return partial_likelihood(data, X)
+    if loss == "ordinal":
+        terms, q = loss_of(loss)(X, data.y.cat.codes.to_numpy(), np.ones(n), np.zeros(n))
+        return -infimum(terms, q, np.r_[np.zeros(q - 2), -0.5, 0.5])
     y, A = data.y.to_numpy(), np.column_stack([np.ones(n), X])
     if loss == "squared":
         rss = np.sum((y - A @ np.linalg.lstsq(A, y, rcond=None)[0]) ** 2)
@@ -126,13 +133,13 @@ def enumerated(loss, data, columns):
     """{set of terms: {criterion: value}} of all sets."""
     terms, out = list(columns), {}
     n = data.event.sum() if loss == "cox" else len(data)
-    others = {"multinomial": 2}.get(loss, 1)
+    others, own = {"multinomial": 2}.get(loss, 1), {"gamma": 1, "ordinal": 1}.get(loss, 0)
     for chosen in chain.from_iterable(combinations(terms, s) for s in range(len(terms) + 1)):
         X = independent(np.column_stack([np.empty((len(data), 0)), *(columns[t] for t in chosen)]))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             twice = 2.0 * log_likelihood(loss, data, X)
-        d = others * (X.shape[1] + (loss != "cox")) + (loss == "gamma")
+        d = others * (X.shape[1] + (loss != "cox")) + own
         m = d + (loss == "squared")
         aic, bic = 2.0 * d - twice, math.log(n) * d - twice
         out[frozenset(chosen)] = {
@@ -272,7 +279,7 @@ def test_dependent_factors_count_their_rank(loss):
 
 @pytest.mark.slow
 def test_criteria_choose_the_best_of_all_sets_in_200_data_sets():
-    apart = sum(compare(LOSSES[i % 6], 100 + i, 10) for i in range(200))
+    apart = sum(compare(LOSSES[i % 7], 100 + i, 10) for i in range(200))
     assert apart > 50  # of 800 choices are no rows of the paths
 
 

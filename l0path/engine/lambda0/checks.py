@@ -210,7 +210,7 @@ class ExchangeCheck:
             wanted = [Wanted(tolerance, ceiling, keep)]
             penalty = separable(point.lambda0, descent.lambda1, descent.lambda2)
             found += violators(self.model, [point.fit], wanted, penalty)
-        joined(self.model, [[c.into for c in candidates] for candidates in found])
+        joined(self.model, [candidates.into for candidates in found])
         if steps.exact:
             return passed_where_unimproved([bool(candidates) for candidates in found])
         improves = [steps.best_exchange(p.lambda0, p.fit) is not None for p in points]

@@ -113,7 +113,7 @@ class ExchangeSteps(DescentSteps):
         quadratic, tolerance = model.quadratic(fit, descent.lambda2), descent.tolerance(fit)
         keep, ceiling = (1, -tolerance) if self.exact else (self.n_best, 1e300)
         penalty = separable(lambda0, descent.lambda1, descent.lambda2)
-        best = ranked(model, fit, quadratic, model.W, penalty, Wanted(0.0, ceiling, keep))
+        best = list(ranked(model, fit, quadratic, model.W, penalty, Wanted(0.0, ceiling, keep)))
         removable = ~np.isin(fit.support, model.problem.forced)
         loss = fit.b**2 / (2.0 * np.diagonal(quadratic.B))
         change = loss - lambda0 * descent.factor_all[fit.support]

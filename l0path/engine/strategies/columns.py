@@ -19,7 +19,7 @@ from ...exact.exact_swaps import exact_swaps
 from ...exchange import local_search, perturbation
 from ...exchange.local_search import ON_THE_WAY, LocalSearch, SolutionPool, pairs_tried
 from ...exchange.neighborhoods.choice import neighborhood_of
-from ...exchange.ranking import Wanted
+from ...exchange.ranking import Wanted, entering
 from ...exchange.verification import leading, violators
 from ...problem.penalties import separable
 from ...working_set.starts import scale_of, seed
@@ -38,11 +38,6 @@ SCREENED_SIZES = 6  # sizes whose residuals are correlated
 # the share of its reach that an oscillation of verified sizes uses where refits decide: logistic
 # paths (1000 x 1000, 24 seeds) are as good with 0.25, 0.4, 0.6 and 1, and 0.25 takes as long
 OSCILLATED = 0.4
-
-
-def entering(found):
-    """The columns that enter by candidates, ascending."""
-    return np.array(sorted({c.into for candidates in found for c in candidates}), dtype=np.int64)
 
 
 class ColumnExchanges(ExchangeStrategy):
@@ -247,7 +242,7 @@ class ColumnExchanges(ExchangeStrategy):
         penalty = separable(0.0, 0.0, self.lambda2)
         near = violators(self.model, [fits[k] for k in sizes], wanted, penalty)
         found = [
-            [c for c in candidates if c.change < bar]
+            candidates.of(candidates.change < bar)
             for candidates, bar in zip(near, bars, strict=True)
         ]
         for k, candidates in zip(sizes, found, strict=True):
@@ -301,8 +296,8 @@ class ColumnExchanges(ExchangeStrategy):
         """
         if not self.predicted:
             return entering(found), [False] * len(found)
-        promising, where = [[c for c in one if c.change < 0.0] for one in found], self.model.where
-        waiting = [any(where[c.into] < 0 for c in one) for one in promising]
+        promising, where = [one.of(one.change < 0.0) for one in found], self.model.where
+        waiting = [bool((where[one.into] < 0).any()) for one in promising]
         return entering(promising), waiting
 
     def compare_single(self):
@@ -328,7 +323,7 @@ class ColumnExchanges(ExchangeStrategy):
         if fit.key == self.pool.compared:
             return fit
         better = fit
-        if not self.predicted or any(c.out < 0 for c in candidates):
+        if not self.predicted or (candidates.out < 0).any():
             better = self.neighborhood.swap(fit, thorough=True)
         if better is fit and self.predicted:
             better = self.neighborhood.swap_among(fit, candidates)
@@ -337,7 +332,7 @@ class ColumnExchanges(ExchangeStrategy):
     def _take(self, k, candidates):
         """Carry out the best exchange of a size directly."""
         fit = self.pool.fits.get(k)
-        for c in candidates[:1]:
+        for c in candidates.of(slice(1)):
             support = np.sort(np.append(fit.support[fit.support != c.out], c.into))
             if (
                 not self.pool.update(self.model.refit(support, self.lambda1, self.lambda2))
@@ -351,14 +346,12 @@ class ColumnExchanges(ExchangeStrategy):
         verified when none improves it.
         """
         fit, improved = self.pool.fits[k], False
-        for c in candidates:
-            if c.out < 0 and k + 1 in self.pool.fits:
-                held = self.pool.fits[k + 1]
-                target = held.value - self.pool.tolerance(held.value)
-                new = self.neighborhood.addition(fit, c.into, target)
-                if new is not None and self.pool.update(new):
-                    improved = True
-                break
+        added = candidates.into[candidates.out < 0]
+        if added.size and k + 1 in self.pool.fits:
+            held = self.pool.fits[k + 1]
+            target = held.value - self.pool.tolerance(held.value)
+            new = self.neighborhood.addition(fit, int(added[0]), target)
+            improved = new is not None and self.pool.update(new)
         better = self.improved(fit, candidates)
         if better is not fit and self.pool.update(better):
             improved = True

@@ -105,17 +105,25 @@ class SetMoves:
             if not chains:
                 continue
             values = self._predicted(fit, chains) if self.ranked else None
-            goals = self._goals(k, max(chain.size for chain in chains))
+            promising = self._promising(k, chains, values)
             for i, chain in enumerate(chains):
-                self.clock.poll()
-                if not self.ranked or (values[i] < goals[-values[i].size :]).any():
+                if promising[i]:
+                    self.clock.poll()
                     if self._grown_and_shrunk(fit, chain):
-                        improved, goals = True, self._goals(k, goals.size - 1)
+                        improved, promising = True, self._promising(k, chains, values)
         return improved
 
-    def _goals(self, size, more):
-        """(more + 1,) below what values of the sizes from size + more down to size improve."""
-        return np.array([self._goal(k) for k in range(size + more, size - 1, -1)])
+    def _promising(self, size, chains, values):
+        """(C,) whether chains may improve a size, from that to which they lead down to that of the
+        fit, by the values `_predicted`; all of them where there are none.
+        """
+        if values is None:
+            return np.ones(len(chains), dtype=bool)
+        counts = np.array([chain.size for chain in chains])
+        most = int(counts.max())
+        goals = np.full(2 * most + 1, -np.inf)  # nothing is below the size of the fit
+        goals[: most + 1] = [self._goal(k) for k in range(size + most, size - 1, -1)]
+        return (values < goals[most - counts[:, None] + np.arange(most + 1)]).any(axis=1)
 
     def _goal(self, size):
         """Below what a value improves the best fit known of a size."""
@@ -125,8 +133,8 @@ class SetMoves:
         return np.inf if held is None else held.value - self.pool.tolerance(held.value)
 
     def _predicted(self, fit, chains):
-        """For each chain the values (count + 1,) that the quadratic at a fit predicts, exactly for
-        the squared loss, of the fit grown by it and shrunk to its size again, see `group_chains`.
+        """For C chains the values (C, most + 1) that the quadratic at a fit predicts, exactly for
+        the squared loss, of the fit grown by each and shrunk to its size again, see `group_chains`.
         """
         model, hierarchy = self.groups, self.problem.hierarchy
         counts, ids = [chain.size for chain in chains], np.concatenate(chains)
@@ -134,7 +142,7 @@ class SetMoves:
         model.grow(groups)
         quadratic, growth = self._growth(fit, groups)
         # places of the columns of each chain among those of all the groups
-        first = np.cumsum([0, *(model.of(g).size for g in groups)])
+        first = np.append(0, np.cumsum(np.diff(model.start)[groups]))
         at, number = np.cumsum([0, *counts]), np.searchsorted(groups, ids)
         sizes = first[number + 1] - first[number]
         ends = np.cumsum([0, *sizes])
@@ -151,8 +159,7 @@ class SetMoves:
             values,
         )
         margin = MARGIN if self.problem.turn is None else CLASSES_MARGIN
-        values += fit.value if model.exact else fit.value + margin * values[:, :1]
-        return [row[: count + 1] for row, count in zip(values, counts, strict=True)]
+        return values + (fit.value if model.exact else fit.value + margin * values[:, :1])
 
     def _growth(self, fit, groups):
         """The quadratic at a fit, and the `Growth` of it by the columns of some working groups, one

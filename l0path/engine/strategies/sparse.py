@@ -15,7 +15,7 @@ from ...core.status import FitStatus
 from ...exchange import local_search
 from ...exchange.local_search import LocalSearch, SolutionPool
 from ...exchange.neighborhoods.choice import neighborhood_of
-from ...exchange.ranking import Wanted
+from ...exchange.ranking import Wanted, entering
 from ...exchange.verification import violators
 from ...first_order.one_size import ROUNDS, outside
 from ...problem.penalties import separable
@@ -239,9 +239,7 @@ class SparseSizes(SizeStrategy):
             for fit in fits
         ]
         found = violators(model, fits, wanted, separable(0.0, self.lambda1, self.lambda2))
-        model.grow(
-            np.array(sorted({c.into for candidates in found for c in candidates}), dtype=np.int64)
-        )
+        model.grow(entering(found))
         better = set()
         for k, fit, candidates in zip(sizes, fits, found, strict=True):
             self.clock.poll()

@@ -295,12 +295,14 @@ class SearchOfSizes(Offers):
 
     def limits(self):
         """The cutoffs that `wanted` asks for; where they depend on the number of coefficients,
-        those of the fewest. Where adding a column need not improve a set, one of a size that is not
-        asked for may be filled up to the next that is, and has its cutoff.
+        those of the fewest. Where adding a column need not improve a set, and sets with columns
+        that add nothing are not wanted, a set stands for those that it may be filled up to: one of
+        a size that is not asked for has the cutoff of the next that is, and none is wanted that is
+        not better than what smaller ones have to be.
         """
         out = self.wanted.cutoffs(self.J.size + 1)
         out = out if out.ndim == 1 else out.max(axis=1)
-        if not self.spare:
+        if not (self.spare and self.wanted.alone):
             return out
         for size in range(out.size - 2, -1, -1):
             out[size] = out[size + 1] if out[size] == -math.inf else out[size]

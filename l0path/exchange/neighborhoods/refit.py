@@ -141,14 +141,14 @@ class RefitNeighborhood:
         """
         model, shrinkage = self.model, separable(0.0, self.lambda1, self.lambda2)
         again = model.rough and model.near is None and FitStatus.SEPARATED not in fit.flags
-        count = PRESELECTED * wanted.count if again else wanted.count
+        most = wanted._replace(count=PRESELECTED * wanted.count) if again else wanted
         change, column, out = scanned(
             model,
             fit,
             model.quadratic(fit, self.lambda2, first),
             model.W[first:],
             shrinkage,
-            wanted._replace(count=count),
+            most,
         )
         into = column + first
         predicted = self._predicted(fit, Exchanges(out, into)) if again else None
@@ -259,7 +259,7 @@ class RefitNeighborhood:
                 met.append(one.fit)
                 if aim.tie is None:
                     break
-        return pairs[:, left], [keys[e] for e in left], met
+        return np.ascontiguousarray(pairs[:, left]), [keys[e] for e in left], met
 
     def _note(self, keys, fit, target):
         """Note that supports do not reach a target, but for the last one if that has a fit."""
@@ -379,7 +379,7 @@ class RefitNeighborhood:
         way, its column now in W; the fit itself where all are refuted. A column need not be in W
         where the neighborhood `foretells`.
         """
-        swaps = [(c.out, c.into) for c in candidates if c.out >= 0]
+        swaps = np.array([candidates.out, candidates.into]).T[candidates.out >= 0]
         new = self._first_below(fit, swaps, fit.value - self._tolerance(fit.value), True)
         return fit if new is None else self.swap(new)
 

@@ -25,7 +25,7 @@ def violators(model, fits, wanted, penalty):
 
     Returns
     -------
-    list of list of Candidate
+    list of Candidates
         Ascending by the predicted change of the objective.
     """
     check, out = gram if model.problem.quadratic else rows, []

@@ -11,8 +11,7 @@ from ...core import threads
 from ...designs.cluster.shard_gram import standardized
 from .. import updates
 from ..ranking import Roles, entry_costs
-from ..table import in_order
-from .ranges import Block, best_exchanges, first_of, joined, leaders, proposed, tasks
+from .ranges import Block, best_exchanges, first_of, joined, leaders, lowest, proposed, tasks
 
 
 class Place(NamedTuple):
@@ -53,7 +52,7 @@ def leading_on_workers(held, R, most):
 
 
 def proposals_of_workers(held, R, screenings, members, question):
-    """For each Screening its best exchanges with all columns, which cost nothing: (change, column).
+    """For each Screening its best exchanges with all columns, which cost nothing, see `proposed`.
     R (n, m) negative slopes; members: their `Roles` for no column.
     """
     sent = held.design.share(
@@ -62,9 +61,7 @@ def proposals_of_workers(held, R, screenings, members, question):
     held.design.passes += 1
     parts = held.answers(_proposals, sent, lambda i: held.spans[i].start, held.batches_of)
     return [
-        sorted((pair for part in parts for pair in part[i]), key=in_order(one.tie / one.total))[
-            : one.wanted.count
-        ]
+        lowest([part[i] for part in parts], one.wanted.count, one.tie / one.total)
         for i, one in enumerate(screenings)
     ]
 

@@ -11,7 +11,7 @@ import numpy as np
 from ...core import threads
 from ...working_set.gram import TINY_RIDGE
 from .. import table, updates
-from ..ranking import candidates, combinations_count, entry_costs
+from ..ranking import candidates, combinations_count, entry_costs, new_list
 from .cluster import best_exchanges_on_workers, leading_on_workers
 from .ranges import best_exchanges, first_of, leaders, tasks
 
@@ -69,9 +69,9 @@ def violators(model, fits, wanted, penalty, limits=RangeLimits()):
     out = []
     for e, parts in enumerate(lists):
         support = members.index[sequence.supports.S[e, : sequence.supports.size[e]]]
-        found = [np.concatenate(part) for part in zip(*parts, strict=True)]
+        found = [np.concatenate(part) for part in zip(*parts, strict=True)] or new_list(0)
         tie = sequence.supports.tie[e]
-        out.append(candidates(support, found, counts[e], tie) if parts else [])
+        out.append(candidates(support, found, counts[e], tie))
     return out
 
 

@@ -11,7 +11,7 @@ from ...working_set.starts import rounded
 from .. import updates
 from ..ranking import ExchangeRule, Wanted, new_list
 from ..screening import Screen, screen_exchanges
-from ..table import ExchangeList, in_steps
+from ..table import ExchangeList, ascending
 
 
 def best_exchanges(columns, sequence, capacity, start, stop):
@@ -92,12 +92,14 @@ class Question(NamedTuple):
     dependent: bool
 
 
-def proposed(fit, block, part, question, found=()):
+def proposed(fit, block, part, question, found=None):
     """The best exchanges of a Screening with the columns of a block, together with those `found`
-    before: (change divided by the sum of curvatures, column) ascending. part: `Roles` of the block.
+    before: (changes divided by the sum of curvatures, columns) ascending. part: `Roles` of the
+    block.
     """
     total, most, target = fit.total, fit.wanted.count, fit.wanted.target
-    ceiling = found[-1][0] if len(found) == most else fit.wanted.ceiling / total
+    full = found is not None and found[0].size == most
+    ceiling = float(found[0][-1]) if full else fit.wanted.ceiling / total
     change, column, position = new_list(most)
     penalty = question.penalty
     rule = ExchangeRule(
@@ -115,13 +117,17 @@ def proposed(fit, block, part, question, found=()):
         rule,
         ExchangeList(change, column, position),
     )
-    change, column = change[:count], block.first + column[:count]
-    if len(found):
-        before = np.array(found)
-        change = np.append(before[:, 0], change)
-        column = np.append(before[:, 1].astype(np.int64), column)
-    best = np.lexsort((column, in_steps(change, rule.tie)))[:most]
-    return list(zip(change[best].tolist(), column[best].tolist(), strict=True))
+    new = change[:count], block.first + column[:count]
+    return lowest([new] if found is None else [found, new], most, rule.tie)
+
+
+def lowest(parts, most, tie):
+    """The `most` lowest exchanges of several (changes, columns), ascending in steps of `tie`; ties
+    go to the smaller column.
+    """
+    change, column = (np.concatenate(part) for part in zip(*parts, strict=True))
+    best = ascending(change, tie, column)[:most]
+    return change[best], column[best]
 
 
 def leaders(C, square, usable, most, first=0):

@@ -6,7 +6,7 @@ import numpy as np
 
 from ...core import threads
 from .. import response_table
-from ..ranking import Candidate
+from ..ranking import Candidates
 from ..updates import RANKING
 
 ENTRIES = 1 << 18  # of a table made at a time: 2 MB
@@ -24,8 +24,9 @@ def violators(model, fits, wanted, penalty):
         for left in range(0, p.X.p, step):
             part = slice(left, min(left + step, p.X.p))
             quadratic = model.of_all(fit, states[i], part)
-            found += _best(model, fit, wanted[i], quadratic, (lambda2, part))
-        out[i] = sorted(found, key=lambda one: (one.change, one.into))[: wanted[i].count]
+            found.append(_best(model, fit, wanted[i], quadratic, (lambda2, part)))
+        change, gone, into = (np.concatenate(some) for some in zip(*found, strict=True))
+        out[i] = Candidates(change, gone, into).of(np.lexsort((into, change))[: wanted[i].count])
 
     threads.run_each(rank, len(fits))
     model.tables += len(fits)
@@ -33,8 +34,8 @@ def violators(model, fits, wanted, penalty):
 
 
 def _best(model, fit, wanted, quadratic, of_part):
-    """The best exchanges (Candidate) of a fit with a slice of all columns, one for each column.
-    of_part: lambda2 and the slice.
+    """(change, out, into) of the best exchanges of a fit with a slice of all columns, one for each
+    column. of_part: lambda2 and the slice.
     """
     (lambda2, part), p = of_part, model.problem
     left, right = part.start, part.stop
@@ -52,7 +53,7 @@ def _best(model, fit, wanted, quadratic, of_part):
         change[swapped] = lowest[swapped]
     J = np.flatnonzero(np.isfinite(change))
     J = J[np.argsort(change[J], kind="stable")[: wanted.count]]
-    return [Candidate(float(change[j]), int(out[j]), int(left + j)) for j in J]
+    return change[J], out[J], left + J
 
 
 def leading(model, fits, most):

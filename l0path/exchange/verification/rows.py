@@ -40,24 +40,26 @@ def violators(model, fits, wanted, penalty):
         found = proposals_of_workers(flat.cluster, R, screenings, none, question)
     else:
         found = _proposals(model, fits, R, screenings, question)
-    proposals = [np.array([j for _, j in pairs], dtype=np.int64) for pairs in found]
-    outside = [J[model.where[J] < 0] for J in proposals]
-    columns = _columns_of(model, np.unique(np.concatenate(outside)))
+    outside = [J[model.where[J] < 0] for _, J in found]
+    columns = _columns_of(model.problem.X, outside)
     return [
         _ranked(model, fit, (J, columns), penalty, one)
         for fit, J, one in zip(fits, outside, wanted, strict=True)
     ]
 
 
-def _columns_of(model, J):
-    """A function that gives some of the columns J (indices, ascending), (m, n): from one read of X
-    where they are few enough to be held together.
+def _columns_of(X, lists):
+    """A function that gives the columns (m, n) of one of several lists of indices: from one read of
+    X where all are few enough to be held together.
     """
-    X = model.problem.X
+    at = np.zeros(X.p, dtype=np.int64)
+    for some in lists:
+        at[some] = 1
+    J = np.flatnonzero(at)
     if J.size * X.n > PRODUCTS_AT_ONCE:
         return lambda some: np.ascontiguousarray(X.columns(some).T)
-    Z = np.ascontiguousarray(X.columns(J).T)
-    return lambda some: Z[np.searchsorted(J, some)]
+    Z, at[J] = np.ascontiguousarray(X.columns(J).T), np.arange(J.size)
+    return lambda some: Z[at[some]]
 
 
 def _screening(flat, fit, total, wanted, lambda2):
@@ -73,10 +75,10 @@ def _screening(flat, fit, total, wanted, lambda2):
 
 
 def _proposals(model, fits, R, screenings, question):
-    """For each fit its best exchanges (change, column) with all p columns, in one read of X with
-    the right-hand sides R (n, m), whose products the model may keep.
+    """For each fit its best exchanges with all p columns, see `proposed`, in one read of X with the
+    right-hand sides R (n, m), whose products the model may keep.
     """
-    p, rows, found = model.problem, model.flat().rows, [[] for _ in fits]
+    p, rows, found = model.problem, model.flat().rows, [None] * len(fits)
     products = None if model.seen is None else np.empty((len(fits), p.X.p))
     step = max(512, PRODUCTS_AT_ONCE // R.shape[1])
     for start in range(0, p.X.p, step):
@@ -99,7 +101,7 @@ def _proposals(model, fits, R, screenings, question):
 
 def _ranked(model, fit, outside, penalty, wanted):
     """The best exchanges of a fit with the working columns and with those `outside`, their indices
-    J and a function that gives them: list of Candidate.
+    J and a function that gives them: `Candidates`.
     """
     J, columns = outside
     quadratic = model.quadratic(fit, penalty.lambda2)

@@ -26,9 +26,11 @@ from ...core.dispatch import njit
 from ...core.elementary import exp_minus, log1p_unit
 from ..traits import ORDERED, LossTraits
 from ..verbs import (
+    Free,
     bound_of_rows,
     coupling_of_rows,
     found_state,
+    free_at,
     least_value,
     middle,
     origin_of,
@@ -475,3 +477,8 @@ def thresholds_of(loss, y, eta, weights):
     seen = weights > 0
     y, eta, weights = (np.ascontiguousarray(one[seen], dtype=float) for one in (y, eta, weights))
     return best_thresholds(loss, y, eta, weights / weights.sum()).t
+
+
+@free_at.register(Ordinal)
+def ordinal_free_at(loss, y, eta, weights):
+    return Free(thresholds=thresholds_of(loss, y, eta, weights))

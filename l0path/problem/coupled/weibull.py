@@ -31,9 +31,11 @@ from ...core.dispatch import njit
 from ...core.elementary import entropy_rise, exp_minus
 from ..traits import OUTLASTS, LossTraits
 from ..verbs import (
+    Free,
     bound_of_rows,
     coupling_of_rows,
     found_state,
+    free_at,
     has_ended,
     middle,
     origin_of,
@@ -42,6 +44,7 @@ from ..verbs import (
     state_of_rows,
     state_size,
 )
+from .hazard import ParametricHazard
 
 SHAPE_STEPS = 200  # Newton steps, or halvings of the interval, for the shape
 LAST_STEP = 1e-8  # relative size of a Newton step after which the next one is lost in rounding
@@ -279,6 +282,12 @@ def best_shape(loss, y, eta, weights):
     y, eta, weights = (np.ascontiguousarray(one[seen], dtype=float) for one in (y, eta, weights))
     level, shape = found_state(loss, y, eta, weights / weights.sum())[1 + 2 * y.size :][:2]
     return BestShape(float(level - shape * loss.center), float(shape), bool(shape >= loss.most))
+
+
+@free_at.register(Weibull)
+def weibull_free_at(loss, y, eta, weights):
+    best = best_shape(loss, y, eta, weights)
+    return Free(best.level, baseline=ParametricHazard(0.0, best.shape))
 
 
 @has_ended.register(Weibull)
