@@ -159,8 +159,8 @@ def _complete(y, n):
     if isinstance(y, pd.DataFrame):
         if y.shape[1] != 1:
             raise ValueError(
-                f"y has {y.shape[1]} columns, and loss='squared' alone takes several responses; "
-                f"pass one, for example y[{y.columns[0]!r}]"
+                f"y has {y.shape[1]} columns, and this loss takes one response (docs/responses.md "
+                f"lists those that take several); pass one, for example y[{y.columns[0]!r}]"
             )
         y = y.iloc[:, 0]
     series = (
@@ -175,7 +175,7 @@ def _complete(y, n):
         if values.ndim == 2 and values.shape[1] == 1:
             values = values[:, 0]
         if values.ndim != 1:
-            several = ", and loss='squared' alone takes several responses" * (values.ndim == 2)
+            several = ", and this loss takes one response" * (values.ndim == 2)
             raise ValueError(
                 f"y has shape {values.shape}{several}; pass one response per row, a vector of "
                 f"length {n}"

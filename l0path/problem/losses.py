@@ -350,7 +350,9 @@ ONE_RESPONSE = ("binomial", "hinge", "quantile")
 
 
 def takes_several(name):
-    """Whether the loss of a public name takes several responses, which share the columns of a model."""
+    """Whether the loss of a public name takes several responses that share the columns of a
+    model.
+    """
     return name not in (*ONE_RESPONSE, *SEVERAL) and not traits_named(name).coupled
 
 
