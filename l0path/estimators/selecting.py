@@ -155,7 +155,7 @@ class SelectedColumns(SelectorMixin, BaseEstimator):
             ensure_all_finite=False,
             ensure_min_samples=2,
             y_numeric=not classes,
-            multi_output=takes_several(loss),
+            multi_output=not classes and takes_several(loss),
         )
         return (
             X,

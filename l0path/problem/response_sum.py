@@ -89,17 +89,23 @@ def responses_value_and_slopes(loss, y, eta, weights, slopes):
 
 
 @njit
-def _gain(loss, s, weights, eta, slopes, ahead, dual, work, moved):
+def _take(loss, s, eta, slopes, ahead, dual, work):
+    """Fill work (4, n) with what these are to the loss of response s."""
+    root = loss.roots[s]
+    _divide(eta, s, root, work[0])
+    _divide(slopes, s, root, work[1])
+    _divide(ahead, s, root, work[2])
+    _divide(dual, s, root, work[3])
+
+
+@njit
+def _gain(loss, s, weights, work, moved):
     """What response s adds to `dual_gain_of_rows`; where `moved` (n,) is not empty, to
-    `drawn_back_rows`, which fills it. work (4, n): scratch.
+    `drawn_back_rows`, which fills it. work (4, n): see `_take`.
     """
     n, root, one = weights.size, loss.roots[s], _own(loss)
     e, D, to, point = work[0], work[1], work[2], work[3]
     own = part(loss.Y, s * n, s * n + n)
-    _divide(eta, s, root, e)
-    _divide(slopes, s, root, D)
-    _divide(ahead, s, root, to)
-    _divide(dual, s, root, point)
     if moved.size > 0:
         return root * root * drawn_back_rows(one, own, weights, e, D, to, point, moved)
     return root * root * dual_gain_of_rows(one, own, weights, e, D, to, point)
@@ -109,7 +115,8 @@ def _gain(loss, s, weights, eta, slopes, ahead, dual, work, moved):
 def responses_dual_gain_of_rows(loss, y, weights, eta, slopes, ahead, dual):
     gain, work, none = 0.0, np.empty((4, weights.size)), np.empty(0)
     for s in range(loss.roots.size):
-        gain += _gain(loss, s, weights, eta, slopes, ahead, dual, work, none)
+        _take(loss, s, eta, slopes, ahead, dual, work)
+        gain += _gain(loss, s, weights, work, none)
     return gain if abs(gain) < math.inf else -math.inf
 
 
@@ -118,7 +125,8 @@ def responses_drawn_back_rows(loss, y, weights, eta, slopes, ahead, dual, moved)
     gain, n, work = 0.0, weights.size, np.empty((4, weights.size))
     for s in range(loss.roots.size):
         D = part(moved, s * n, s * n + n)
-        gain += _gain(loss, s, weights, eta, slopes, ahead, dual, work, D)
+        _take(loss, s, eta, slopes, ahead, dual, work)
+        gain += _gain(loss, s, weights, work, D)
         for i in range(n):
             D[i] *= loss.roots[s]
             dual[s * n + i] += D[i]
