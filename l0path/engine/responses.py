@@ -201,16 +201,15 @@ def refuse_unserved(data, plan, a):
     settings, what = plan.settings, ""
     classes = data.classes is not None
     apart = not classes and not data.loss.traits.gaussian  # each is fitted alone on a support
-    most = 1 if classes else 2
     search = (
         isinstance(settings, LocalSearch)
         and settings.refit
         and settings.neighborhood is None
-        and settings.swap_size <= most
+        and settings.swap_size <= 2
     )
     if not search and not isinstance(settings, BranchAndBound):
         what = (
-            f"algorithm={a.algorithm!r}: use algorithm='swap' (swap_size at most {most}) or 'exact'"
+            f"algorithm={a.algorithm!r}: use algorithm='swap' (swap_size at most 2) or 'exact'"
         )
     elif not apart and (
         isinstance(plan.lambda1, Grid) or (plan.lambda1 is not None and plan.lambda1.max() > 0)

@@ -260,7 +260,7 @@ REFUSED = {
     "no count": ("poisson", {}, lambda Y: Y * [1, 0, 1], "of y1 is zero"),
     "class weights": ("logistic", {"class_weight": "balanced"}, lambda Y: Y, "one response"),
     "cox": ("cox", {}, lambda Y: Y, "start is not before"),
-    "quantile": ("quantile", {}, lambda Y: Y, "several responses"),
+    "quantile": ("quantile", {}, lambda Y: Y, "takes one response"),
     "delta": ("huber", {}, lambda Y: Y, "delta"),
     "coordinate descent": ("poisson", {"algorithm": "cd"}, lambda Y: Y, "algorithm='cd'"),
 }
