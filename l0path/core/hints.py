@@ -26,7 +26,7 @@ INSTEAD = {
     "quantile": "write loss=l0path.losses.Quantile(...)",
     "tau": "write loss=l0path.losses.Quantile(...)",
     "ties": "write loss=l0path.losses.Cox(ties=...)",
-    "response_weights": "write loss=l0path.losses.Squared(response_weights=...)",
+    "response_weights": "write loss=l0path.losses.Squared(response_weights=...), or another loss",
     "tol": "write algorithm=l0path.solvers.LocalSearch(tol=...)",
     "max_iter": "write algorithm=l0path.solvers.LocalSearch(max_iter=...)",
     "family": 'write loss=..., such as loss="poisson"',

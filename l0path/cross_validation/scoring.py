@@ -107,29 +107,57 @@ class HeldOutRows(NamedTuple):
         return self.path._transform(self.eta, None)
 
     @property
+    def responses(self):
+        """[(y, eta), ...] (n,) of each of several responses, or of the only one; None of several
+        classes.
+        """
+        if self.y.ndim == 1:
+            return [(self.y, self.eta)]
+        if self.path.classes is not None:
+            return None
+        return [
+            (np.ascontiguousarray(y), np.ascontiguousarray(eta))
+            for y, eta in zip(self.y.T, self.eta.T, strict=True)
+        ]
+
+    @property
     def labels(self):
         """The response as the user gave it."""
-        return (
-            self.y
-            if self.path.classes is None
-            else np.asarray(self.path.classes)[class_codes(self.y)]
-        )
+        if self.path.classes is not None:
+            return np.asarray(self.path.classes)[class_codes(self.y)]
+        # of several responses with two classes each, which are 0 and 1
+        several = self.path._meta.traits.response == "classes"
+        return (self.y > 0).astype(np.float64) if several else self.y
 
 
 def deviance_rows(held):
     """The unit deviance of every row."""
-    if held.path.classes is not None and held.y.ndim == 2:
+    if held.responses is None:
         return 2.0 * log_losses(held.y, held.eta)
-    if held.path._meta.responses is not None:
-        return (held.y - held.eta) ** 2 @ held.path._meta.response_weights
-    out, loss = np.empty(held.y.size), held.path._loss_record()
-    losses(loss, held.y, held.eta, out)
-    return unit_deviance(loss, held.y, held.eta, out)
+    meta, loss, total = held.path._meta, held.path._loss_record(), 0.0
+    shares = [1.0] if meta.responses is None else meta.response_weights
+    for share, (y, eta) in zip(shares, held.responses, strict=True):
+        out = np.empty(y.size)
+        losses(loss, y, eta, out)
+        total = total + share * unit_deviance(loss, y, eta, out)
+    return total
 
 
 def predicted_codes(held):
-    """The numbers of the predicted classes, (n,)."""
-    return (held.eta > 0).astype(np.int64) if held.eta.ndim == 1 else held.eta.argmax(axis=1)
+    """The numbers of the predicted classes, (n,), or (n, r) of several responses."""
+    apart = held.responses is not None
+    return (held.eta > 0).astype(np.int64) if apart else held.eta.argmax(axis=1)
+
+
+def _misclassified(held):
+    codes = class_codes(held.y) if held.responses is None else (held.y > 0).astype(np.int64)
+    return _over_responses((predicted_codes(held) != codes).astype(float))
+
+
+def _brier(held):
+    if held.responses is None:
+        return ((held.mu - held.y) ** 2).sum(axis=1)
+    return _over_responses((held.mu - (held.y > 0)) ** 2)
 
 
 def _over_responses(values):
@@ -141,10 +169,8 @@ ROW_METRICS = {
     "deviance": deviance_rows,
     "mse": lambda held: _over_responses((held.y - held.mu) ** 2),
     "mae": lambda held: _over_responses(np.abs(held.y - held.mu)),
-    "misclassification": lambda held: (predicted_codes(held) != class_codes(held.y)).astype(float),
-    "brier": lambda held: (
-        (held.mu - (held.y > 0)) ** 2 if held.y.ndim == 1 else ((held.mu - held.y) ** 2).sum(axis=1)
-    ),
+    "misclassification": _misclassified,
+    "brier": _brier,
 }
 
 
@@ -162,15 +188,18 @@ def _r2(held):
 def _auc(held):
     from sklearn.metrics import roc_auc_score
 
-    if held.y.ndim == 2:
+    if held.responses is None:
         return _auc_of_classes(held)
-    seen = held.y[held.weights > 0] > 0
-    if seen.all() or not seen.any():
-        raise UndefinedScore(
-            "scoring='auc' needs both classes among the rows that are scored, in every fold; use "
-            "fewer, stratified folds, more rows, or scoring='deviance'"
-        )
-    return roc_auc_score(held.y > 0, held.eta, sample_weight=held.weights)
+    found = []
+    for y, eta in held.responses:
+        seen = y[held.weights > 0] > 0
+        if seen.all() or not seen.any():
+            raise UndefinedScore(
+                "scoring='auc' needs both classes among the rows that are scored, in every fold; "
+                "use fewer, stratified folds, more rows, or scoring='deviance'"
+            )
+        found.append(roc_auc_score(y > 0, eta, sample_weight=held.weights))
+    return float(np.mean(found))
 
 
 def _auc_of_classes(held):

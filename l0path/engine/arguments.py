@@ -39,7 +39,7 @@ BY_OUTCOME = (
 def responses(y, n, loss, pos_label):
     """(y float64 (n,) or (n, r), names of several responses or None, classes or None, notes)."""
     if is_several(y, loss) and pos_label is None:
-        return *table_of_responses(y, n), None, []
+        return *table_of_responses(y, n, loss), None, []
     if loss == "multinomial":
         if pos_label is not None:
             raise ValueError("pos_label= is for two classes, not loss='multinomial'; leave it out")
@@ -134,7 +134,7 @@ def coded(y, n, meta):
     if meta.responses is not None and classes is not None:
         return table_of_classes(_complete(y, n), classes)
     if meta.responses is not None:
-        return table_of_responses(y, n, meta.responses)[0]
+        return table_of_responses(y, n, loss, meta.responses)[0]
     if classes is None:
         return response(y, n, loss)[0]
     series = _complete(y, n)
@@ -159,8 +159,8 @@ def _complete(y, n):
     if isinstance(y, pd.DataFrame):
         if y.shape[1] != 1:
             raise ValueError(
-                f"y has {y.shape[1]} columns, and loss='squared' alone takes several responses; "
-                f"pass one, for example y[{y.columns[0]!r}]"
+                f"y has {y.shape[1]} columns, and this loss takes one response (docs/responses.md "
+                f"lists those that take several); pass one, for example y[{y.columns[0]!r}]"
             )
         y = y.iloc[:, 0]
     series = (
@@ -175,7 +175,7 @@ def _complete(y, n):
         if values.ndim == 2 and values.shape[1] == 1:
             values = values[:, 0]
         if values.ndim != 1:
-            several = ", and loss='squared' alone takes several responses" * (values.ndim == 2)
+            several = ", and this loss takes one response" * (values.ndim == 2)
             raise ValueError(
                 f"y has shape {values.shape}{several}; pass one response per row, a vector of "
                 f"length {n}"
@@ -388,16 +388,21 @@ def check_classes(data, loss):
         raise ValueError(
             f"y has no row of positive weight in the class {shown(unseen)}; leave its rows out"
         )
-    if data.y.ndim == 1 and data.classes is not None and np.unique(data.y[full > 0]).size < 2:
-        raise ValueError(
-            "y has one class only on the rows with positive weight; a classification needs both"
-        )
+    several = data.responses is not None and data.classes is None
+    binary = loss in CLASSIFICATION if several else data.y.ndim == 1 and data.classes is not None
     check_ends(data, full > 0, loss)
-    if without_mean(data.loss, full @ data.y):
-        raise ValueError(
-            f"y is zero in every row with positive weight; loss={loss!r} has no finite intercept "
-            "then"
-        )
+    for s, y in enumerate(data.y.T if several else [data.y]):
+        of = f" of {data.responses[s]}" if several else ""
+        if binary and np.unique(y[full > 0]).size < 2:
+            raise ValueError(
+                f"y{of} has one class only on the rows with positive weight; a classification "
+                "needs both"
+            )
+        if without_mean(data.loss, full @ y):
+            raise ValueError(
+                f"y{of} is zero in every row with positive weight; loss={loss!r} has no finite "
+                "intercept then"
+            )
 
 
 # -------------------- columns

@@ -495,7 +495,11 @@ def _likelihood_constant(setting):
     """What the log-likelihood of the data needs beside mean losses."""
     data, keep = setting.request.data, setting.request.row_counts
     if not data.loss.traits.gaussian:
-        return likelihood_constant(data.loss, data.y, setting.weights, data.trials)
+        y, weights = data.y, setting.weights
+        if data.responses is not None and data.classes is None:  # all of them as one sample
+            shares = data.response_weights / data.response_weights.sum()
+            y, weights = y.T.ravel(), np.outer(shares, weights).ravel()
+        return likelihood_constant(data.loss, y, weights, data.trials)
     if not data.importance:
         return 0.0
     # variances are divided by the weights, whose mean over the rows is 1

@@ -123,7 +123,7 @@ def _fractional_note(data):
     """
     if name_of(data.loss) != "negative_binomial":
         return []
-    odd = int(np.count_nonzero((data.y != np.floor(data.y)) & (data.weights > 0)))
+    odd = int(np.count_nonzero(data.y[data.weights > 0] % 1.0))
     text = "likelihood and theta are those of its formula with gamma functions"
     return [f"{odd} counts of y are no whole numbers; {text}"] if odd else []
 
@@ -225,7 +225,10 @@ def _slices(problem, model, plan):
     lambda1 = np.zeros(1) if plan.lambda1 is None else plan.lambda1
     lambda2 = np.zeros(1) if plan.lambda2 is None else plan.lambda2
     if isinstance(lambda1, Grid):
-        top = float(np.abs(null_gradient(model, null)).max(initial=0.0))
+        gradient = null_gradient(model, null)
+        if problem.of_each:  # which share the coefficients times the roots of their weights
+            gradient = gradient * np.diagonal(problem.turn)
+        top = float(np.abs(gradient).max(initial=0.0))
         lambda1 = lambda1.values("lambda1", max(top, 1e-300))
     if isinstance(lambda2, Grid):
         top = curvature(problem, model, null)

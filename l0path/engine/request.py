@@ -203,7 +203,7 @@ def request(X, y=None, *, data=None, **given) -> Request:
         formula=table.formula,
         offset_name=table.offset,
         strata_name=table.strata,
-        pilot=_needs_pilot(data.loss, a),
+        pilot=responses.needs_pilot(data.loss, a.parameters),
         certify="auto" if isinstance(a.certify, str) else bool(a.certify),
         progress=a.progress,
         on_solution=a.on_solution,
@@ -241,12 +241,6 @@ def _refuse_for_own(name, a):
             f"algorithm={a.algorithm!r} needs the conjugate of the loss, which loss={name!r} of "
             "your own does not have; use 'swap'"
         )
-
-
-def _needs_pilot(loss, a):
-    """Whether a number of the loss is to be found from the data."""
-    found = loss.traits.pilot
-    return bool(found) and found not in a.parameters
 
 
 def _taken_by_name(X, feature_names, names):
@@ -296,7 +290,7 @@ def data_of(X, y, a, read=False):
         check_finite(design, names)
     offset = None if a.offset is None else checks.offsets(a.offset, weights, a.loss, target.shape)
     if own is not None:
-        check_derivatives(own, target, weights, flag(a.fit_intercept, "fit_intercept"))
+        check_derivatives(own, target.ravel(), weights, flag(a.fit_intercept, "fit_intercept"))
     groups, columns, kept = _columns(design.p, names, a)
     data = Data(
         design=design,

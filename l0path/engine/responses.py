@@ -12,23 +12,23 @@ from ..designs.protocol import traits_of
 from ..errors import refuse_masked
 from ..exact.contest import BranchAndBound
 from ..exchange.local_search import LocalSearch
-from ..problem.losses import name_of
+from ..problem.losses import CLASSIFICATION, name_of, takes_several, traits_named
 from ..problem.responses import takes_zero
 from ..problem.several import LARGEST_RESPONSE, indicators
 from .grids import Grid
 
 
 def is_several(y, loss):
-    """Whether y is a table of several responses, which the squared loss takes."""
+    """Whether y is a table of several responses, for a loss that takes it."""
     shape = y.shape if isinstance(y, (pd.DataFrame, np.ndarray)) else ()
     if isinstance(y, (list, tuple)) and len(y) and isinstance(y[0], (list, tuple, np.ndarray)):
         shape = np.shape(y)
-    return loss == "squared" and len(shape) == 2 and shape[1] > 1
+    return takes_several(loss) and len(shape) == 2 and shape[1] > 1
 
 
-def table_of_responses(y, n, known=None):
-    """(Y (n, r) float64, names of the responses). known: those of the fit, by which a DataFrame of
-    other rows is read.
+def table_of_responses(y, n, loss, known=None):
+    """(Y (n, r) float64, names of the responses) for a loss, by its name; of classes -1 and 1.
+    known: the names of the fit, by which a DataFrame of other rows is read.
     """
     y = pandas_of(y, "y")
     refuse_masked(y, "y")
@@ -44,11 +44,13 @@ def table_of_responses(y, n, known=None):
     r = np.shape(y)[1]
     names = column_names(y.columns) if framed else [f"y{j}" for j in range(r)]
     kinds = list(y.dtypes) if framed else [np.asarray(y).dtype]
+    binary = loss in CLASSIFICATION
     for name, kind in zip(names, kinds, strict=False):
-        if not pd.api.types.is_numeric_dtype(kind) or pd.api.types.is_bool_dtype(kind):
+        whole = pd.api.types.is_bool_dtype(kind)
+        if not pd.api.types.is_numeric_dtype(kind) or (whole and not binary):
             raise ValueError(
                 f"y has dtype {kind}{f' in {name}' if framed else ''}; several responses are "
-                "numbers"
+                + ("0 and 1, or False and True" if binary else "numbers")
             )
     Y = np.array(y.to_numpy(dtype=np.float64, na_value=np.nan) if framed else y, dtype=np.float64)
     if len(Y) != n:
@@ -61,7 +63,25 @@ def table_of_responses(y, n, known=None):
             f"y has values up to {top[extreme[0]]:.3g} in {names[extreme[0]]}, whose squares leave "
             "the range of floating point numbers; rescale them"
         )
-    return np.ascontiguousarray(Y), tuple(names)
+    return np.ascontiguousarray(_coded_table(Y, loss, names)), tuple(names)
+
+
+def _coded_table(Y, loss, names):
+    """Several responses Y (n, r) as their loss takes them: of classes -1 and 1 for 0 and 1."""
+    if loss in CLASSIFICATION:
+        odd = np.flatnonzero(((Y != 0.0) & (Y != 1.0)).any(axis=0))
+        if odd.size:
+            value = Y[(Y[:, odd[0]] != 0.0) & (Y[:, odd[0]] != 1.0), odd[0]][0]
+            raise ValueError(
+                f"y has {value:g} in {names[odd[0]]}; several responses of loss={loss!r} are 0 and "
+                "1, or False and True, and two columns of successes and failures are for "
+                "loss='binomial'"
+            )
+        return 2.0 * Y - 1.0
+    what = traits_named(loss).response
+    if what in NUMBERS:
+        check_signs(Y, loss, what)
+    return Y
 
 
 MOST_NUMBERS = 20  # as many different numbers may be classes whatever else they are
@@ -109,9 +129,11 @@ def class_weights(value, classes, loss):
     if value is None:
         return None
     if classes is None:
+        several = loss in CLASSIFICATION
         raise ValueError(
-            f"class_weight={value!r} needs a classification loss, not loss={loss!r}; use "
-            "sample_weight"
+            f"class_weight={value!r} "
+            + ("is for one response" if several else "needs a classification loss")
+            + f", not {'several of ' * several}loss={loss!r}; use sample_weight"
         )
     if isinstance(value, str):
         if value != "balanced":
@@ -178,6 +200,7 @@ def refuse_unserved(data, plan, a):
         return
     settings, what = plan.settings, ""
     classes = data.classes is not None
+    apart = not classes and not data.loss.traits.gaussian  # each is fitted alone on a support
     most = 1 if classes else 2
     search = (
         isinstance(settings, LocalSearch)
@@ -189,9 +212,11 @@ def refuse_unserved(data, plan, a):
         what = (
             f"algorithm={a.algorithm!r}: use algorithm='swap' (swap_size at most {most}) or 'exact'"
         )
-    elif isinstance(plan.lambda1, Grid) or (plan.lambda1 is not None and plan.lambda1.max() > 0):
+    elif not apart and (
+        isinstance(plan.lambda1, Grid) or (plan.lambda1 is not None and plan.lambda1.max() > 0)
+    ):
         what = "lambda1: use lambda2"
-    elif data.boxed:
+    elif not apart and data.boxed:
         what = "bounds on coefficients: leave lower= and upper= out"
     elif uneven:
         what = "penalty_factor= that differs on a path over lambda0: leave lambda0= out"
@@ -199,6 +224,12 @@ def refuse_unserved(data, plan, a):
         what = "a design on a cluster"
     elif classes and "response_weights" in a.parameters:
         what = "response_weights="
+    elif needs_pilot(data.loss, a.parameters):
+        number = data.loss.traits.pilot
+        what = (
+            f"a {number} that is to be found from the data: pass "
+            f"loss=l0path.losses.{type(data.loss).__name__}({number}=...), one for all of them"
+        )
     if what and classes:
         raise ValueError(f"loss='multinomial' is not served with {what}")
     if what:
@@ -206,6 +237,12 @@ def refuse_unserved(data, plan, a):
             f"y has {len(data.responses)} responses, which are not served with {what}; or fit one "
             f"response at a time, for example {data.responses[0]}"
         )
+
+
+def needs_pilot(loss, parameters):
+    """Whether a number of the loss is to be found from the data; parameters: those given."""
+    found = loss.traits.pilot
+    return bool(found) and found not in parameters
 
 
 # what a response that is not real may hold: whether 0 is in it, and its name

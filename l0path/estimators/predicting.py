@@ -8,7 +8,7 @@ from sklearn.utils.metaestimators import available_if
 
 from ..core.types import Matrix
 from ..paths.predicting import class_predictors
-from ..problem.losses import traits_named
+from ..problem.losses import NAMES, takes_several, traits_named
 from ..problem.several import probabilities
 from ..problem.specified import told_apart
 from .columns import loss_named
@@ -20,7 +20,10 @@ class RegressorMethods(RegressorMixin):
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = told_apart(self.loss)[0] == "squared"
+        loss, numbers = told_apart(self.loss)
+        known = isinstance(loss, str) and loss in NAMES and takes_several(loss)
+        # a number that is to be found from the data is that of one response
+        tags.target_tags.multi_output = known and traits_named(loss).pilot in ("", *numbers)
         return tags
 
     def predict(self, X: Matrix) -> np.ndarray:

@@ -28,7 +28,7 @@ from ..errors import ConvergenceWarning, refuse_masked
 from ..fitting import fit
 from ..paths import Model
 from ..problem.groups import make_groups
-from ..problem.losses import CLASSIFICATION, traits_named
+from ..problem.losses import CLASSIFICATION, takes_several, traits_named
 from ..problem.specified import told_apart
 from .columns import (
     categories_of,
@@ -155,7 +155,7 @@ class SelectedColumns(SelectorMixin, BaseEstimator):
             ensure_all_finite=False,
             ensure_min_samples=2,
             y_numeric=not classes,
-            multi_output=loss == "squared",
+            multi_output=not classes and takes_several(loss),
         )
         return (
             X,

@@ -33,7 +33,7 @@ def exchanges_of(model, fit, pairs):
     """The `Exchanges` of pairs (out, into) of columns, -1 for none, with the working columns; all
     change the size of the fit alike.
     """
-    out, into = pairs
+    out, into = np.ascontiguousarray(pairs)  # other strides would compile another kernel
     out = fit.support.searchsorted(out) if out.size and out[0] >= 0 else out
     return Exchanges(out, model.where[into] if into.size and into[0] >= 0 else into)
 

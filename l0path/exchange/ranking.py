@@ -155,7 +155,8 @@ def scanned(model, fit, quadratic, columns, penalty, wanted):
     )
     u, found = quadratic.B @ quadratic.rows, new_list(wanted.count)
     ranks = scan if fit.b.ndim == 1 else scan_responses
-    count = ranks(quadratic, u, fit.b, part, rule, ExchangeList(*found))
+    b = model.in_units(fit)
+    count = ranks(quadratic, u, b, part, rule, ExchangeList(*found))
     change, column, position = found
     return change[:count], column[:count], position[:count]
 

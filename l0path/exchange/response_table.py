@@ -33,14 +33,15 @@ class ResponseTable(NamedTuple):
     swap: np.ndarray
 
 
-def all_exchanges(fit, quadratic, lambda2, skip, locked, dependent=False):
+def all_exchanges(b, quadratic, lambda2, skip, locked, dependent=False):
     """The ResponseTable of a fit.
 
     Parameters
     ----------
-    fit : Fit
+    b : ndarray of shape (k, q)
+        The coefficients of a fit, as `WorkingColumns.in_units` gives them.
     quadratic : Quadratic
-        F near it on m columns.
+        F near the fit on m columns.
     lambda2 : float
     skip : ndarray of shape (m,)
         The columns that may not enter.
@@ -50,7 +51,7 @@ def all_exchanges(fit, quadratic, lambda2, skip, locked, dependent=False):
         Whether combinations of a support count, for what a step of their coefficient alone gains.
     """
     rows, c, a, B = quadratic
-    b, A, inverse = fit.b, a + 2.0 * lambda2, 1.0 / np.diagonal(B)[:, None]
+    A, inverse = a + 2.0 * lambda2, 1.0 / np.diagonal(B)[:, None]
     V = B @ rows
     s = A - np.einsum("ij,ij->j", rows, V)
     size, square = np.einsum("ij,ij->i", c, c), (b**2).sum(axis=1)

@@ -251,7 +251,7 @@ def _table(path, s, rows, robust):
     offset = None if rows.offset is None else rows.offset[keep]
     if link == "identity" and offset is not None:
         y, name = y - offset, f"{name} - offset"
-    if path.classes is not None and not path._meta.ordered:
+    if path._meta.traits.response == "classes":
         y = (y > 0).astype(float) if y.ndim == 1 else y.argmax(axis=1)
     exog, endog = pd.DataFrame(A, columns=names, index=index), pd.Series(y, index=index, name=name)
     if rows.trials is not None:

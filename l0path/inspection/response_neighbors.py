@@ -46,7 +46,8 @@ class ResponseNeighbors(Neighbors):
             inside = fit.support[(fit.support >= part.start) & (fit.support < part.stop)]
             skip[inside - start] = True
             quadratic = self.model.of_all(fit, state, part)
-            change = response_table.all_exchanges(fit, quadratic, lambda2, skip, self.locked).swap
+            b = self.model.in_units(fit)
+            change = response_table.all_exchanges(b, quadratic, lambda2, skip, self.locked).swap
             if self.lambda0:
                 cost = np.where(skip, 0.0, p.factor[part])
                 change = change + self.lambda0 * (cost - p.factor[fit.support][:, None])

@@ -196,10 +196,10 @@ def ratios_of(path: Path, refitted: bool) -> str:
 
     refitted: whether coefficients are those of refits, which are against the first class.
     """
-    traits, several = path._meta.traits, path._meta.responses is not None
+    traits = path._meta.traits
     if traits.response == "survival":
         return "hazard ratios"
-    if traits.link not in RATIOS or (several and path._meta.classes is None):
+    if traits.link not in RATIOS:
         raise ValueError(
             f"exponentiate=True is for losses whose coefficients are logs of ratios (logistic, "
             f"binomial, multinomial, ordinal, Cox, and those of a log mean such as Poisson); "

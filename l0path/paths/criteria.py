@@ -125,8 +125,18 @@ def _same(value):
 
 def observations(meta):
     """The n of the criteria: numbers of y that count."""
-    several = meta.responses is not None and meta.traits.gaussian
+    several = meta.responses is not None and meta.classes is None
     return meta.n_eff * len(meta.responses) if several else meta.n_eff
+
+
+def _share(meta):
+    """What the loss of a path is multiplied by to be the mean over `observations`: weights of
+    responses divide variances under the squared loss, and are importance of mean 1 elsewhere.
+    """
+    if meta.responses is None or meta.classes is not None:
+        return 1.0
+    total = len(meta.responses) if meta.traits.gaussian else float(meta.response_weights.sum())
+    return 1.0 / total
 
 
 def intercepts(meta):
@@ -146,12 +156,12 @@ def predictors(meta):
 def _criteria(path, q, chosen, ebic_gamma):
     """{name: (m,)} of the log-likelihood and the criteria that every likelihood has."""
     meta, n, squared = path._meta, observations(path._meta), path._meta.traits.gaussian
-    loss = np.array([s.loss for s in path._solutions]) * (meta.n_eff / n)
+    loss = np.array([s.loss for s in path._solutions]) * _share(meta)
     df = np.array([s.n_nonzero for s in path._solutions]) + float(intercepts(meta))
     if meta.classes is not None and meta.responses is not None:  # coefficients sum to zero
         free = [np.count_nonzero(present(s.beta)) * predictors(meta) for s in path._solutions]
         df = np.array(free) + float(intercepts(meta))
-    weighed = 0.0 if meta.responses is None else np.log(meta.response_weights).sum()
+    weighed = np.log(meta.response_weights).sum() if squared and meta.responses else 0.0
     with np.errstate(divide="ignore", invalid="ignore"):
         loglik = _log_likelihood(path)(loss) + 0.5 * meta.n_eff * weighed
         d = df + meta.traits.dispersion
@@ -212,6 +222,8 @@ def _log_likelihood(path):
     """The log-likelihood as a function of the mean loss."""
     meta = path._meta
     counted = observations(meta) if meta.traits.gaussian else meta.likelihood_size
+    if meta.responses is not None and meta.classes is None and not meta.traits.gaussian:
+        counted *= len(meta.responses)
     loss = None if meta.traits.coupled else path._loss_record()
     return log_likelihood(loss, meta.log_constant, counted)
 

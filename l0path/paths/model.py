@@ -15,6 +15,7 @@ from ..core.arguments import vector
 from ..core.describing import model_line, signed
 from ..core.hints import refuse_attribute
 from ..core.types import Matrix
+from .records import one_response
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -693,6 +694,8 @@ class Model:
         >>> path.model(k=3).confusion(data.X, data.y).shape
         (2, 2)
         """
+        if self.path.classes is None:
+            one_response(self.path, "a table of true and predicted classes")
         predicted = self.predict(X, "class", offset=offset)
         weights = np.ones(len(predicted)) if sample_weight is None else sample_weight
         weights = vector(weights, len(predicted), "sample_weight")

@@ -865,7 +865,8 @@ class Path:
                 )
             return mean_at(link, eta)
         if type == "class":
-            if self.classes is None:
+            binary = self._meta.traits.response == "classes" and self.classes is None
+            if self.classes is None and not binary:
                 raise ValueError(
                     f"type='class' needs a classification loss; this path has loss={loss!r}"
                 )
@@ -876,6 +877,8 @@ class Path:
                     f"position {unknown.argmax()}, which have no class; drop or impute them, or "
                     "take type='link'"
                 )
+            if binary:  # several responses of 0 and 1
+                return (eta > 0).astype(int)
             if self._meta.responses is not None or self._meta.ordered:
                 return np.asarray(self.classes)[eta.argmax(axis=-1)]
             return np.asarray(self.classes)[(eta > 0).astype(int)]

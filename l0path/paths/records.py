@@ -17,7 +17,7 @@ from ..designs.names import INTERCEPT
 from ..problem.groups import one_each
 from ..problem.losses import OWN_LOSSES, canonical_name, kind_named, make_loss, traits_named
 from ..problem.solution import in_use
-from ..problem.specified import RECORDS, Squared
+from ..problem.specified import RECORDS, ResponsesRecord
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -221,7 +221,7 @@ def loss_asked(meta):
             given = {} if not argument else {names.get(argument, argument): meta.loss_parameter}
             if meta.ties is not None:
                 given["ties"] = meta.ties
-            if meta.response_weights is not None and record is Squared:
+            if meta.response_weights is not None and issubclass(record, ResponsesRecord):
                 given["response_weights"] = tuple(meta.response_weights)
             return record(**given)
     return loss_of(meta)

@@ -137,6 +137,8 @@ def _levels_apart(name, levels, effects, rows, reference):
 
 def consequence(problem, fit, names, formula=None):
     """What the columns of a separated fit do, as a text."""
+    if problem.of_each:
+        return _for_responses(problem, fit, names, formula)
     recession = problem.loss.traits.recession
     if recession not in SENT and recession != MONOTONE and complete(problem, fit):
         return "separate the classes completely"
@@ -149,6 +151,23 @@ def consequence(problem, fit, names, formula=None):
     if recession == MONOTONE:
         return f"make the likelihood monotone{by}"
     return f"separate the classes quasi-completely{by}"
+
+
+def _for_responses(problem, fit, names, formula):
+    """`consequence` for each of several responses whose loss has no optimum on the columns."""
+    Z, told = np.ascontiguousarray(problem.X.columns(fit.support).T), {}
+    box = problem.lower[fit.support], problem.upper[fit.support]
+    each = zip(problem.of_each, problem.fits_of_each(fit), problem.responses, strict=True)
+    for one, own, name in each:
+        try:
+            face = face_of(functions_of(one.loss, one.y, Z, one.intercept, *box))
+        except Untold:
+            continue
+        if face is not None:
+            told.setdefault(consequence(one, own, names, formula), []).append(name)
+    return " and ".join(
+        f"{what} ({some(range(len(which)), which)})" for what, which in told.items()
+    )
 
 
 def story(problem, models, names, formula=None):

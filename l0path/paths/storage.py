@@ -29,7 +29,7 @@ from ..formula import Formula, checked_env
 from ..formula.hierarchy import MOST_UNITS
 from ..problem.coupled.hazard import Baseline, ParametricHazard
 from ..problem.groups import Groups, Hierarchy
-from ..problem.losses import MEANINGS, OWN_LOSSES, SEVERAL, canonical_name, make_loss
+from ..problem.losses import MEANINGS, OWN_LOSSES, SEVERAL, canonical_name, make_loss, takes_several
 from ..problem.problem import checksum
 from ..problem.solution import EXCHANGES, Solution
 from .criteria import noise_variance
@@ -449,6 +449,8 @@ def _check_meta(meta):
         fitting = classes == len(meta.responses or ())
     else:
         fitting = classes >= 2 if response == "ordered" else classes == 2
+    if meta.responses is not None and meta.loss not in SEVERAL:
+        fitting, response = classes == 0 and takes_several(meta.loss), "classes"
     if not (fitting if response in ("classes", "ordered") else meta.classes is None):
         raise ValueError(f"{classes} classes do not fit loss={meta.loss!r}")
     survival = response == "survival"

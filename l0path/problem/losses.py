@@ -344,6 +344,18 @@ def kind_named(name):
     return NAMES[name]
 
 
+# losses of rows that take no table of several responses: y of two columns says something else
+# there, or the loss is refitted by linear programs
+ONE_RESPONSE = ("binomial", "hinge", "quantile")
+
+
+def takes_several(name):
+    """Whether the loss of a public name takes several responses that share the columns of a
+    model.
+    """
+    return name not in (*ONE_RESPONSE, *SEVERAL) and not traits_named(name).coupled
+
+
 def traits_named(name):
     """The LossTraits of a public name."""
     return kind_named(name).traits

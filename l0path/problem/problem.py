@@ -17,7 +17,7 @@ from ..designs import AllRows, Derived, Standardized, TrainingSet, check_finite,
 from ..designs.protocol import traits_of
 from .coupled.weibull import refuse_endless
 from .groups import one_each, posed_groups
-from .losses import Squared, restricted
+from .losses import Multinomial, Squared, restricted
 from .responses import EPS, rounding, saturated
 from .several import class_codes, contrasts, turned
 from .verbs import least_value, unseen
@@ -135,6 +135,7 @@ class Problem:
     # (q, r): what brings coefficients (k, q) of the q responses seen back to the user's r;
     # y is (n, q) then, and shift (r,) in the user's units
     turn: np.ndarray | None = None
+    responses: tuple | None = None  # names of the user's r responses
 
     @property
     def centered(self):
@@ -189,6 +190,34 @@ class Problem:
         out = self.usable.copy()
         out[self.forced] = False
         return out
+
+    @cached_property
+    def of_each(self):
+        """The problem of each of several responses that share nothing but the columns of a model;
+        empty where there are none.
+        """
+        if not responses_apart(self.loss, self.turn):
+            return []
+        return [
+            replace(
+                self,
+                y=y,
+                offset=offset,
+                turn=None,
+                groups=None,
+                floor=_least(self.loss, y, self.weights),
+                noise=rounding(self.loss, y, self.weights, float(np.abs(y).max())),
+            )
+            for y, offset in zip(_columns(self.y), _columns(self.offset), strict=True)
+        ]
+
+    def fits_of_each(self, fit):
+        """The `Fit` of each of the problems `of_each`; their values are not known."""
+        own = fit.b * np.diagonal(self.turn)
+        return [
+            Fit(fit.support, np.ascontiguousarray(own[:, s]), float(fit.b0[s]), np.nan, fit.flags)
+            for s in range(len(self.of_each))
+        ]
 
     @property
     def one_gram(self):
@@ -342,14 +371,17 @@ def pose(data, keep=None, all_rows=None):
         where that is safe.
     """
     full = row_weights(data, keep)
-    active = full > 0
+    active, loss = full > 0, loss_of_rows(data, keep)
     rows = None if active.all() else np.flatnonzero(active)
     weights = full if rows is None else full[rows]
     y, offset = data.y, np.zeros(data.y.shape) if data.offset is None else data.offset
     y, offset = (y, offset) if rows is None else (y[rows], offset[rows])
     size = float(np.abs(y).max())
     y, offset, shift, turn = _centered(data, y, offset, weights)
+    alone = responses_apart(data.loss, turn)
     y = np.ascontiguousarray(y, dtype=np.float64)
+    if alone and loss.traits.response == "classes":
+        _refuse_one_class(data, y, weights)
     centered = data.intercept or not data.loss.traits.intercept
     with np.errstate(over="ignore", invalid="ignore"):
         held = None if all_rows is None or keep is None else all_rows.less(keep, full)
@@ -371,10 +403,13 @@ def pose(data, keep=None, all_rows=None):
     scale = (
         np.sqrt(np.where(second > 0, second, 1.0)) if data.standardize else np.ones(data.design.p)
     )
-    loss = loss_of_rows(data, keep)
     if loss.traits.constant:
         refuse_endless(loss, y)
-    noise = rounding(loss, y, weights, size)
+    parts = [(1.0, y)]
+    if data.responses is not None:
+        v = data.response_weights
+        parts = list(zip(v, _columns(y), strict=True)) if alone else [(float(v.sum()), y)]
+    noise = sum(share * rounding(loss, one, weights, size) for share, one in parts)
     X = (
         Standardized(data.design, mean, scale, rows)
         if held is None
@@ -398,10 +433,34 @@ def pose(data, keep=None, all_rows=None):
         n_eff=counted_rows(data, keep),
         shift=shift,
         groups=posed_groups(data.groups, usable, data.excluded),
-        floor=_least(loss, y, weights),
-        noise=noise if turn is None else noise * float(data.response_weights.sum()),
+        floor=sum(share * _least(loss, one, weights) for share, one in parts),
+        noise=noise,
         turn=turn,
+        responses=data.responses,
     )
+
+
+def _refuse_one_class(data, y, weights):
+    """Refuse several responses of two classes y (n, r) of which one is the same in all rows."""
+    high, low = (weights @ (y > 0)) > 0, (weights @ (y < 0)) > 0
+    if not (high & low).all():
+        s = int(np.flatnonzero(~(high & low))[0])
+        raise ValueError(
+            f"y is {int(high[s])} in every row of this fit for {data.responses[s]}; leave this "
+            "response out, or take fewer folds or larger samples"
+        )
+
+
+def responses_apart(loss, turn):
+    """Whether there are several responses that share nothing but the columns of a model, see
+    `response_sum`; turn: as in `Problem`.
+    """
+    return turn is not None and not isinstance(loss, (Squared, Multinomial))
+
+
+def _columns(y):
+    """The columns of y (n, r), each in a piece."""
+    return [np.ascontiguousarray(one) for one in y.T]
 
 
 def constant(mean, second):
@@ -416,7 +475,11 @@ def _centered(data, y, offset, weights):
     there is an intercept.
     """
     if not isinstance(data.loss, Squared):
-        return y, offset, 0.0, None if data.responses is None else contrasts(y.shape[1])
+        turn = None
+        if data.responses is not None:
+            own = np.diag(1.0 / np.sqrt(data.response_weights))
+            turn = own if data.classes is None else contrasts(y.shape[1])
+        return y, offset, 0.0, turn
     y, offset = y - offset, np.zeros(weights.size)
     shift = weights @ y if data.intercept else np.zeros(y.shape[1:])
     if data.responses is None:

@@ -152,7 +152,7 @@ def in_user_units(
     support = fit.support
     if predicted is None and not (lambda1 or lambda2):  # a known predictor spares a read of X
         fit = _independent(problem, fit)
-    beta, intercept, b = _coefficients(problem, data, fit)
+    beta, intercept = _coefficients(problem, data, fit)
     if predicted is None:
         predicted = data.design.dot(support, beta) if support.size else np.zeros(data.y.shape)
     eta = _predictors(problem, data, weights, (support, beta, intercept), predicted)
@@ -160,7 +160,7 @@ def in_user_units(
     intercept = intercept + own.level
     if FitStatus.SEPARATED in fit.flags and data.loss.traits.recession != NO_RECESSION:
         loss = min(loss, float(fit.value))  # the infimum, which coefficients only come close to
-    shrinkage = _shrinkage(lambda1, lambda2, b)
+    shrinkage = _shrinkage(problem, data, support, beta, lambda1, lambda2)
     if type(data.loss) is type(problem.loss) and not problem.quadratic:
         if loss + shrinkage > fit.value + LOST * (1.0 + abs(fit.value)):
             fit = fit._replace(flags=(*fit.flags, FitStatus.NOT_CONVERGED))
@@ -228,7 +228,7 @@ def mixed(problem, data, weights, shrunken, plain, *, shares, measured=True):
     """
     s, support = shrunken, shrunken.support
     predicted, plain = None, _independent(problem, plain)
-    beta, intercept, _ = _coefficients(problem, data, plain)
+    beta, intercept = _coefficients(problem, data, plain)
     if measured or s.thresholds is not None or s.baseline is not None:
         Z = data.design.columns(support)
         predicted = Z @ s.beta, Z @ beta
@@ -258,8 +258,7 @@ def _mixture(problem, data, s, plain, *, g, weights, predicted, measured):
         loss, own = _loss_at(data, weights, eta)
         intercept = intercept + own.level
     if measured:
-        b = _standardized(problem, data, s.support, beta)
-        shrinkage = _shrinkage(s.lambda1, s.lambda2, b)
+        shrinkage = _shrinkage(problem, data, s.support, beta, s.lambda1, s.lambda2)
         if not np.isnan(s.lambda0):
             cost = s.lambda0 * _cost(problem, s.support, beta, s.groups)
     return s._replace(
@@ -303,13 +302,20 @@ def _loss_at(data, weights, eta):
     return loss, free_at(data.loss, data.y, eta, weights)
 
 
-def _shrinkage(lambda1, lambda2, b):
-    """lambda1 ||b||_1 + lambda2 ||b||^2 of a vector."""
-    return float(lambda1 * np.abs(b).sum() + lambda2 * b @ b)
+def _shrinkage(problem, data, support, beta, lambda1, lambda2):
+    """lambda1 ||b||_1 + lambda2 ||b||^2 of the standardized coefficients of beta in the user's
+    units; of several responses the sum by their weights.
+    """
+    scale = problem.X.scale[support]
+    if problem.turn is None:
+        b = beta * scale
+        return float(lambda1 * np.abs(b).sum() + lambda2 * b @ b)
+    b, v = beta * scale[:, None], data.response_weights
+    return float((lambda1 * np.abs(b).sum(axis=0) + lambda2 * (b * b).sum(axis=0)) @ v)
 
 
 def _coefficients(problem, data, fit):
-    """(beta, intercept, what shrinkage is about as a vector) of a fit, in the user's units."""
+    """(beta, intercept) of a fit, in the user's units."""
     X, support = problem.X, fit.support
     if problem.turn is None:
         beta = fit.b / X.scale[support]
@@ -317,15 +323,7 @@ def _coefficients(problem, data, fit):
     else:
         beta = fit.b / X.scale[support][:, None] @ problem.turn
         intercept = fit.b0 - X.center[support] @ beta if data.intercept else np.zeros(beta.shape[1])
-    return beta, intercept, _standardized(problem, data, support, beta)
-
-
-def _standardized(problem, data, support, beta):
-    """What shrinkage is about, as a vector, of coefficients in the user's units."""
-    scale = problem.X.scale[support]
-    if problem.turn is None:
-        return beta * scale
-    return (beta * scale[:, None] * np.sqrt(data.response_weights)).ravel()
+    return beta, intercept
 
 
 def present(beta):

@@ -7,7 +7,7 @@ are stated in `losses`, `families` and `coupled`, where their verbs are.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar
 
 import numpy as np
@@ -32,12 +32,12 @@ class LossRecord:
     inside: ClassVar[Mapping[str, str]] = {}
 
     def __post_init__(self) -> None:
-        for field in fields(self):
-            inside, value = self.inside.get(field.name, field.name), getattr(self, field.name)
-            if inside in MEANINGS and not (value is None and field.default is None):
-                value = number(value, field.name)
-                check_range(inside, value, field.name)
-                object.__setattr__(self, field.name, value)
+        for one in fields(self):
+            inside, value = self.inside.get(one.name, one.name), getattr(self, one.name)
+            if inside in MEANINGS and not (value is None and one.default is None):
+                value = number(value, one.name)
+                check_range(inside, value, one.name)
+                object.__setattr__(self, one.name, value)
 
     def __repr__(self) -> str:
         known = {field.name: getattr(self, field.name) for field in fields(self)}
@@ -69,7 +69,21 @@ def _plain(weights):
 
 
 @dataclass(frozen=True, repr=False)
-class Squared(LossRecord):
+class ResponsesRecord(LossRecord):
+    """The common part of the losses of rows, which take several responses: a table y (n, q) with
+    one set of features, and coefficients of each response.
+    """
+
+    response_weights: ArrayLike | dict | None = field(default=None, kw_only=True)
+
+    def __post_init__(self):
+        super().__post_init__()
+        if self.response_weights is not None:
+            object.__setattr__(self, "response_weights", _plain(self.response_weights))
+
+
+@dataclass(frozen=True, repr=False)
+class Squared(ResponsesRecord):
     """Half the squared error, (y - eta)^2 / 2: least squares.
 
     Parameters
@@ -89,13 +103,9 @@ class Squared(LossRecord):
     name: ClassVar[str] = "squared"
     response_weights: ArrayLike | dict | None = None
 
-    def __post_init__(self):
-        if self.response_weights is not None:
-            object.__setattr__(self, "response_weights", _plain(self.response_weights))
-
 
 @dataclass(frozen=True, repr=False)
-class Huber(LossRecord):
+class Huber(ResponsesRecord):
     """Squared for residuals up to delta, linear beyond: outliers in y count less.
 
     Parameters
@@ -103,6 +113,8 @@ class Huber(LossRecord):
     delta : float, optional
         The threshold > 0, in units of y. None takes it from the residuals of a robust pilot fit;
         `path.loss.delta` has it.
+    response_weights : array-like of shape (q,) or dict, optional
+        Weights > 0 of several responses, as in `Squared`.
 
     References
     ----------
@@ -139,27 +151,41 @@ class Quantile(LossRecord):
 
 
 @dataclass(frozen=True, repr=False)
-class Logistic(LossRecord):
-    """Log(1 + exp(-y eta)) for two classes -1 and 1: the negative log-likelihood."""
+class Logistic(ResponsesRecord):
+    """Log(1 + exp(-y eta)) for two classes -1 and 1: the negative log-likelihood.
+
+    Parameters
+    ----------
+    response_weights : array-like of shape (q,) or dict, optional
+        Weights > 0 of several responses, as in `Squared`.
+    """
 
     name: ClassVar[str] = "logistic"
 
 
 @dataclass(frozen=True, repr=False)
-class SquaredHinge(LossRecord):
-    """max(0, 1 - y eta)^2 for two classes -1 and 1: a support vector machine."""
+class SquaredHinge(ResponsesRecord):
+    """max(0, 1 - y eta)^2 for two classes -1 and 1: a support vector machine.
+
+    Parameters
+    ----------
+    response_weights : array-like of shape (q,) or dict, optional
+        Weights > 0 of several responses, as in `Squared`.
+    """
 
     name: ClassVar[str] = "squared_hinge"
 
 
 @dataclass(frozen=True, repr=False)
-class SmoothedHinge(LossRecord):
+class SmoothedHinge(ResponsesRecord):
     """The hinge with its corner replaced by a parabola, for two classes.
 
     Parameters
     ----------
     width : float, default 0.25
         The width > 0 of the parabola, in units of y eta.
+    response_weights : array-like of shape (q,) or dict, optional
+        Weights > 0 of several responses, as in `Squared`.
 
     References
     ----------
@@ -179,21 +205,33 @@ class Hinge(LossRecord):
 
 
 @dataclass(frozen=True, repr=False)
-class Poisson(LossRecord):
-    """exp(eta) - y eta for counts y >= 0: the negative log-likelihood with the log link."""
+class Poisson(ResponsesRecord):
+    """exp(eta) - y eta for counts y >= 0: the negative log-likelihood with the log link.
+
+    Parameters
+    ----------
+    response_weights : array-like of shape (q,) or dict, optional
+        Weights > 0 of several responses, as in `Squared`.
+    """
 
     name: ClassVar[str] = "poisson"
 
 
 @dataclass(frozen=True, repr=False)
-class Gamma(LossRecord):
-    """eta + y exp(-eta) for amounts y > 0: the gamma likelihood with the log link."""
+class Gamma(ResponsesRecord):
+    """eta + y exp(-eta) for amounts y > 0: the gamma likelihood with the log link.
+
+    Parameters
+    ----------
+    response_weights : array-like of shape (q,) or dict, optional
+        Weights > 0 of several responses, as in `Squared`.
+    """
 
     name: ClassVar[str] = "gamma"
 
 
 @dataclass(frozen=True, repr=False)
-class NegativeBinomial(LossRecord):
+class NegativeBinomial(ResponsesRecord):
     """The negative log-likelihood of counts whose variance is mean + mean^2 / theta.
 
     Parameters
@@ -201,6 +239,8 @@ class NegativeBinomial(LossRecord):
     theta : float, optional
         The theta > 0. None takes it from a pilot fit. It is one number for the whole path;
         `path.loss.theta` has it.
+    response_weights : array-like of shape (q,) or dict, optional
+        Weights > 0 of several responses, as in `Squared`.
     """
 
     name: ClassVar[str] = "negative_binomial"
@@ -217,13 +257,15 @@ class Binomial(LossRecord):
 
 
 @dataclass(frozen=True, repr=False)
-class Tweedie(LossRecord):
+class Tweedie(ResponsesRecord):
     """Tweedie's loss for amounts y >= 0 with zeros, log link.
 
     Parameters
     ----------
     power : float, default 1.5
         The variance is proportional to mean^power; 1 < power <= 2.
+    response_weights : array-like of shape (q,) or dict, optional
+        Weights > 0 of several responses, as in `Squared`.
     """
 
     name: ClassVar[str] = "tweedie"

@@ -160,12 +160,16 @@ def _kernel(verb, record, kinds):
             fields.append(f"part({kind}, ints[{2 * arrays}], ints[{2 * arrays + 1}])")
             arrays += 1
     given = ", ".join(_arguments(verb))
+    # Compiled code is found by a name that has the module, the name of the function and a number
+    # that counts the functions of a process: stored code of two processes has the same numbers, so
+    # that the names of functions must tell apart what has the same arguments.
+    name = "_".join((verb.__name__, "of", record.__name__, *(kinds or ())))
     # with the module of the record it is stored where that is of the package
     scope = {"verb": verb, "record": record, "__name__": record.__module__}
     scope["part"] = part
     body = f"return verb(record({', '.join(fields)}), {given})"
-    exec(f"def of_rows(finder, numbers, ints, memory, {given}): {body}", scope)
-    return njit_by_address(scope["of_rows"])
+    exec(f"def {name}(finder, numbers, ints, memory, {given}): {body}", scope)
+    return njit_by_address(scope[name])
 
 
 def _in_kernels(record):
@@ -732,10 +736,10 @@ def _asked(verb, loss, *rows):
 @cache
 def of_record(verb):
     """The kernel of a verb for a loss as it is given, a record or a `LossData`."""
-    given = ", ".join(_arguments(verb))
+    given, name = ", ".join(_arguments(verb)), f"asked_{verb.__name__}"  # see `_kernel`
     scope = {"verb": verb, "__name__": __name__}
-    exec(f"def asked_of_record(loss, {given}): return verb(loss, {given})", scope)
-    return njit(scope["asked_of_record"])
+    exec(f"def {name}(loss, {given}): return verb(loss, {given})", scope)
+    return njit(scope[name])
 
 
 def multiplies(loss):

@@ -107,7 +107,8 @@ def _tangents_of_responses(problem, solutions):
         support = s.support[kept]
         b = s.beta[kept] * p.X.scale[support][:, None] @ np.linalg.pinv(p.turn)
         move = p.X.columns(support) @ b if support.size else np.zeros((p.X.n, len(p.turn)))
-        value, one = (_of_squares if p.quadratic else _of_classes)(p, move, s)
+        of = _of_squares if p.quadratic else _of_each if p.of_each else _of_classes
+        value, one = of(p, move, s)
         slopes.append(one)
         base.append(value - (one * move).sum())
         size.append(abs(value) + np.abs(one * move).sum())
@@ -125,6 +126,27 @@ def _of_squares(problem, move, _solution):
     rest = move - problem.y
     one = problem.weights[:, None] * rest
     return 0.5 * float((one * rest).sum()), one
+
+
+def _of_each(problem, move, solution):
+    """(value, slopes (n, q)) of several responses of a loss of rows at predictors move (n, q) and
+    the best intercepts; -inf for the value where they were not found.
+    """
+    value, slopes = 0.0, np.empty(move.shape)
+    levels = solution.intercept + problem.X.center[solution.support] @ solution.beta
+    for s, p in enumerate(problem.of_each):
+        unit = problem.turn[s, s]
+        eta = p.offset + unit * move[:, s]
+        level, v, one = levels[s] if p.intercept else 0.0, np.empty(eta.size), np.empty(eta.size)
+        for step in range(POLISHED + 1):
+            own = derivatives(p.loss, p.y, eta + level, p.weights, one, v)
+            if step == POLISHED or not p.intercept or not v.sum() > 0.0:
+                break
+            level -= one.sum() / v.sum()
+        balanced = not p.intercept or abs(one.sum()) <= BALANCED * np.abs(one).sum()
+        value += own / unit**2 if balanced else -np.inf
+        slopes[:, s] = one / unit
+    return value, slopes
 
 
 def _of_classes(problem, move, solution):

@@ -230,7 +230,8 @@ def sql_expression(model: Model) -> str:
     if meta.responses is None:
         return SQL.means.get(meta.traits.link, "{eta}").format(eta=etas[0])
     if meta.classes is None:
-        return _named(etas, meta.responses)
+        form = SQL.means.get(meta.traits.link, "{eta}")
+        return _named([form.format(eta=eta) for eta in etas], meta.responses)
     values = []
     for one in range(len(etas)):
         others = [f"EXP({eta})" for _, eta in _against(model, one)]

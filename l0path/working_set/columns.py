@@ -141,6 +141,10 @@ class WorkingColumns:
         size = np.linalg.svd(self._of_length_one(support), compute_uv=False)
         return bool(size[size > size[0] / CONDITION][-1] <= size[0] / CLAIMED_BESIDE_RECESSION)
 
+    def in_units(self, fit):
+        """The coefficients of a fit as its `quadratic` has them."""
+        return fit.b
+
     def rounding_of(self, fit):
         """What rounding of the predictor leaves of the value of a fit, row by row at random: next
         to nothing, but where near combinations have large coefficients that cancel.

@@ -472,7 +472,7 @@ class GroupModel:
             B, kept = inverse_by_rows(root, 2.0 * self.lambda2)
         else:
             B, kept = self._inverse(curvature.product(columns, columns))
-        b = np.ascontiguousarray(np.atleast_2d(fit.b[place].T))
+        b = np.ascontiguousarray(np.atleast_2d(self.model.in_units(fit)[place].T))
         if kept.size < order.size:  # the others have none, whichever a refit has kept
             whole, columns = columns, tuple(array[kept] for array in columns)
             rows = curvature.product(whole, columns)

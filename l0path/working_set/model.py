@@ -9,7 +9,7 @@ from .rows import RowModel
 def make_model(problem, max_iter=1000):
     """The working columns of a problem, none at first; max_iter: the steps of a refit at most."""
     if problem.turn is not None and not problem.quadratic:
-        from .several.multinomial import MultinomialModel as kind  # kernels of this loss alone
+        from .several.predictors import PredictorsModel as kind  # kernels of these losses alone
     elif problem.quadratic:
         kind = GramModel
     else:

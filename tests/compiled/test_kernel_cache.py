@@ -24,6 +24,7 @@ from fresh import ROOT, start
 import l0path
 from l0path.compiled import cache, reach
 from l0path.exchange import table_sweeps
+from l0path.problem import losses, verbs
 from l0path.working_set import linear_algebra, newton
 
 slow = pytest.mark.slow  # a variant of a case that runs by default: each process takes seconds
@@ -229,6 +230,37 @@ print(before == [reach.stamp(kernel) for kernel in kernels])
 """
 
 
+ONE_OF_EACH = """
+import sys
+import numpy as np
+import l0path
+
+rng = np.random.default_rng(0)
+X = rng.standard_normal((150, 40))
+eta = X[:, :3].sum(axis=1)
+signs = (eta + rng.logistic(size=150) > 0).astype(float)
+classes = np.digitize(eta + rng.normal(size=150), [-1.0, 1.0])
+numbers = eta + rng.normal(size=150)
+for loss, y in ("squared", numbers), ("logistic", signs), ("multinomial", classes):
+    l0path.fit(X, y, loss=loss, max_k=6)
+    l0path.cv_fit(X, y, loss=loss, cv=3, max_k=6, lambda2=1e-3)
+for name, module in list(sys.modules.items()):
+    for kernel in list(vars(module).values()) if name.startswith("l0path") else ():
+        if hasattr(kernel, "py_func") and len(kernel.overloads) > 1:
+            print(name, kernel.py_func.__name__, *kernel.overloads, sep="\\n    ")
+"""
+
+
+def test_a_kernel_is_compiled_for_one_kind_of_arguments():
+    """Rows of a matrix whose columns were chosen came to the trials of exchanges as they lay: these
+    were compiled three times, which took as long as all other kernels of a logistic path.
+    """
+    program = [sys.executable, "-c", ONE_OF_EACH]
+    told = subprocess.run(program, capture_output=True, text=True, cwd=ROOT)
+    assert told.returncode == 0, told.stderr
+    assert told.stdout == ""
+
+
 def test_kernels_for_all_losses_are_stored_once():
     """Verbs of several classes were registered when these were first asked for: their first fit
     compiled the kernels of the search once more.
@@ -256,6 +288,52 @@ def blocked(tmp_path):
     """A path below a regular file: nobody can make it, not even root."""
     (tmp_path / "file").write_text("")
     return tmp_path / "file" / "below"
+
+
+ONE_BY_ONE = """
+import json, sys
+import numpy as np
+from l0path.problem import losses, verbs
+
+y, eta, w, out = np.array([1.0, -1.0]), np.zeros(2), np.full(2, 0.5), np.full(2, 9.0)
+answers = {}
+for asked in sys.argv[1:]:
+    if asked == "mean":
+        answers[asked] = verbs.mean_loss(losses.Logistic(), y, eta, w)
+    elif asked == "mean by all":
+        data = verbs.loss_data(losses.Logistic(), verbs.value_of_each)
+        answers["mean"] = verbs.of_record(verbs.value_of_rows)(data, y, eta, w)
+    else:
+        verbs.losses(losses.Logistic(), y, eta, out)
+        answers[asked] = out.tolist()
+print(json.dumps(answers))
+"""
+
+
+def test_verbs_stored_by_different_processes_are_told_apart(tmp_path):
+    """Each process counts its functions from 1, and code is found by name and number: two verbs
+    of one loss with the same arguments, stored as the first of their processes, were one.
+    """
+    for asked in (["mean"], ["each"], ["mean", "each", "mean by all"]):
+        process = start(ONE_BY_ONE, *asked, NUMBA_CACHE_DIR=tmp_path)
+        out, err = process.communicate(timeout=120)
+        assert process.returncode == 0, err
+        found = json.loads(out)
+        assert found.get("mean", np.log(2.0)) == pytest.approx(np.log(2.0)), asked
+        assert found.get("each", [np.log(2.0)] * 2) == pytest.approx([np.log(2.0)] * 2), asked
+
+
+def test_no_two_kernels_have_one_name():
+    """Of verbs that kernels call by their address and of those that Python asks: the code of a
+    kernel is found by its name.
+    """
+    records = [losses.Logistic(), losses.Poisson(), losses.Huber(1.0), losses.Huber(1)]
+    packed = [verbs._packed(record) for record in records]
+    kernels = [kernel for one in packed for kernel in one.verbs.kernels if kernel is not None]
+    kernels += [verbs.of_record(one.verb) for one in verbs.BY_ADDRESS]
+    kernels = list({id(kernel): kernel for kernel in kernels}.values())
+    names = [f"{one.py_func.__module__}.{one.py_func.__qualname__}" for one in kernels]
+    assert len(set(names)) == len(names) > 40
 
 
 def test_the_users_folders_in_their_order(tmp_path):

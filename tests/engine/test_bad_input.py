@@ -82,12 +82,12 @@ WRONG = {
     "y missing": (dict(y=None), ValueError, "y is missing"),
     "y too short": (dict(y=Y[:-1]), ValueError, "X has 40 rows but y has 39"),
     "y too wide": (
-        dict(y=np.column_stack([Y, Y]), loss="huber"),
+        dict(y=np.column_stack([Y, Y]), loss="quantile"),
         ValueError,
         r"y has shape \(40, 2\)",
     ),
     "y two columns": (
-        dict(y=pd.DataFrame({"u": Y, "v": Y}), loss="huber"),
+        dict(y=pd.DataFrame({"u": Y, "v": Y}), loss="quantile"),
         ValueError,
         r"y has 2 columns.*y\['u'\]",
     ),

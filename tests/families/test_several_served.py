@@ -12,6 +12,8 @@ import l0path
 N, TRUE = 90, ["a", "b"]
 KINDS = {
     "several": {},
+    "binary": {"loss": "logistic", "lambda2": 1e-3},
+    "counts": {"loss": "poisson"},
     "multinomial": {"loss": "multinomial", "lambda2": 1e-3},
     "ordinal": {"loss": "ordinal"},
     "cox": {"loss": "cox"},
@@ -27,6 +29,12 @@ def drawn(kind):
         return X, pd.DataFrame({"u": eta + rng.normal(size=N), "v": X.a - rng.normal(size=N)})
     if kind == "cox":
         return X, np.column_stack([rng.exponential(np.exp(-eta)), rng.uniform(size=N) < 0.7])
+    if kind == "binary":
+        Y = np.column_stack([eta, X.a + 0.5 * X.b]) + rng.logistic(size=(N, 2)) > 0
+        return X, pd.DataFrame(Y, columns=["u", "v"])
+    if kind == "counts":
+        mean = np.exp(np.column_stack([eta / 2.0, 1.0 + X.a - 0.5 * X.b]))
+        return X, pd.DataFrame(rng.poisson(mean), columns=["u", "v"])
     return X, np.digitize(eta + rng.logistic(size=N), [-1.5, 1.5])
 
 
@@ -41,7 +49,7 @@ def test_models_are_compared_and_summarized(kind):
     table = path.compare([1, 2])
     rows = table.loc["coefficient"]
     values = path.coef(k=2)
-    if kind in ("several", "multinomial"):
+    if kind not in ("ordinal", "cox"):
         values = values.stack()
         values.index = [f"{feature}, {response}" for feature, response in values.index]
     assert rows["k = 2"].astype(float).to_dict() == pytest.approx(values.to_dict(), rel=1e-12)
@@ -54,7 +62,7 @@ def test_models_are_compared_and_summarized(kind):
     summary = path.model(k=2).summary()
     assert summary.table.index.tolist() == TRUE
     assert (summary.table.increase_if_dropped > 0).all() and "a" in repr(summary)
-    assert ("intercept" in repr(summary)) == (kind in ("several", "multinomial"))
+    assert ("intercept" in repr(summary)) == (kind not in ("ordinal", "cox"))
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -66,7 +74,7 @@ def test_subsamples_and_outer_folds(kind):
     nested = l0path.nested_cv(X, y, outer=2, cv=2, **given)
     null = l0path.cv_fit(X, y, cv=3, **{**given, "max_k": 0})
     assert 0 < nested.mean < null.scores.cv_mean[0]
-    shape = (N,) if kind == "cox" else (N, 2 if kind == "several" else 3)
+    shape = (N,) if kind == "cox" else (N, 3 if kind in ("multinomial", "ordinal") else 2)
     assert nested.held_out.shape == shape and np.isfinite(nested.held_out).all()
     if kind in ("multinomial", "ordinal"):
         np.testing.assert_allclose(nested.held_out.sum(axis=1), 1.0, rtol=1e-12)
@@ -88,7 +96,7 @@ def test_survival_times_have_no_intercept(tmp_path):
     assert l0path.load(tmp_path / "path.l0").coef(k=2).index.tolist() == TRUE
 
 
-@pytest.mark.parametrize("kind", ["several", "multinomial"])
+@pytest.mark.parametrize("kind", ["several", "binary", "counts", "multinomial"])
 def test_a_summary_says_what_refits_say(kind):
     X, y = drawn(kind)
     path = l0path.fit(X, y, max_k=3, certify=False, **KINDS[kind])

@@ -1,5 +1,5 @@
-"""Bounds for sets of columns, as in `node_bounds`, for losses that couple rows and for several
-classes; and the choice among all of them.
+"""Bounds for sets of columns, as in `node_bounds`, for losses that couple rows, for several classes
+and for several responses; and the choice among all of them.
 
 A loss F that couples rows gives, for the slopes a that the quadratic model at a fit foretells at
 its minimizer `end`, a value of weak duality (`verbs.bound_of_rows`),
@@ -24,7 +24,7 @@ import numpy as np
 from ...problem.problem import EPS
 from ...problem.several import probabilities
 from ...problem.verbs import Tangent, coupled_columns, dual_bound, mean_loss
-from .node_bounds import INFEASIBLE, GramNodes, RowNodes, RowSet
+from .node_bounds import INFEASIBLE, GramNodes, LeavingBounds, RowNodes, RowSet
 
 OF_TERMS = 64.0 * EPS  # of the largest terms of a sum over rows, what rounding of it can hide
 
@@ -166,10 +166,57 @@ class ClassSet(BoundByBound):
         return value if feasible and np.isfinite(value) else -np.inf
 
 
+# -------------------- several responses
+
+
+class ResponseNodes:
+    """Sets of columns under several responses of a loss of rows, which share nothing but them: what
+    bounds each response bounds their sum.
+    """
+
+    def __init__(self, model, lambda2):
+        self.model, self.shares = model, model.shares_of_each
+        self.each = [RowNodes(one, lambda2, RowSet) for one in model.alike()]
+
+    def cost(self, columns, parts):
+        """Operations of a set of columns from which so many parts may leave."""
+        return sum(one.cost(columns, parts) for one in self.each)
+
+    def at(self, columns, start=None):
+        """The `ResponseSet` of columns; start: (b, b0) of each response."""
+        starts = [None] * len(self.each) if start is None else start
+        sets = [one.at(columns, own) for one, own in zip(self.each, starts, strict=True)]
+        return ResponseSet(self, columns, sets)
+
+
+class ResponseSet:
+    """One of them, by the `RowSet` of each response."""
+
+    def __init__(self, nodes, columns, sets):
+        self.shares, self.sets = nodes.shares, sets
+        self.attained = all(one.attained for one in sets)
+        self.value = float(self.shares @ [one.value for one in sets])
+        self.lower = float(self.shares @ [one.lower for one in sets])
+        self.fit = nodes.model.together(columns, [one.fit for one in sets], self.value)
+
+    def without(self, parts):
+        """`LeavingBounds` of the set without each of some parts, arrays of positions."""
+        found = [one.without(parts) for one in self.sets]
+        lower = self.shares @ np.array([one.lower for one in found])
+        estimate = self.shares @ np.array([one.estimate for one in found])
+        return LeavingBounds(
+            lower, estimate, list(zip(*(one.starts for one in found), strict=True))
+        )
+
+
 def sets_of_columns(model, lambda2):
-    """The sets of working columns, as their loss asks: `GramNodes`, or `RowNodes` of one kind."""
+    """The sets of working columns, as their loss asks: `GramNodes`, `ResponseNodes`, or `RowNodes`
+    of one kind.
+    """
     problem, coupled = model.problem, model.problem.loss.traits.coupled
     if problem.quadratic:
         return GramNodes(model, lambda2)
+    if problem.of_each:
+        return ResponseNodes(model, lambda2)
     kind = ClassSet if problem.turn is not None else CoupledSet if coupled else RowSet
     return RowNodes(model, lambda2, kind)

@@ -184,7 +184,8 @@ class RefitNeighborhood:
             cost = self._predicted(fit, Exchanges(members, np.full(members.size, -1)))
         if cost is None:
             with np.errstate(over="ignore"):  # of close copies that cancel
-                square = fit.b**2 if fit.b.ndim == 1 else (fit.b**2).sum(axis=1)
+                square = self.model.in_units(fit) ** 2
+                square = square if square.ndim == 1 else square.sum(axis=1)
                 cost = square / np.diagonal(self.model.inverse(fit, self.lambda2))
         cost[self.model.problem.locked(fit.support)] = np.inf
         cost = table.in_steps(cost, self._tolerance(fit.value))
@@ -258,7 +259,7 @@ class RefitNeighborhood:
                 met.append(one.fit)
                 if aim.tie is None:
                     break
-        return pairs[:, left], [keys[e] for e in left], met
+        return np.ascontiguousarray(pairs[:, left]), [keys[e] for e in left], met
 
     def _note(self, keys, fit, target):
         """Note that supports do not reach a target, but for the last one if that has a fit."""

@@ -24,7 +24,7 @@ def violators(model, fits, wanted, penalty):
         for left in range(0, p.X.p, step):
             part = slice(left, min(left + step, p.X.p))
             quadratic = model.of_all(fit, states[i], part)
-            found.append(_best(model.problem, fit, wanted[i], quadratic, (lambda2, part)))
+            found.append(_best(model, fit, wanted[i], quadratic, (lambda2, part)))
         change, gone, into = (np.concatenate(some) for some in zip(*found, strict=True))
         out[i] = Candidates(change, gone, into).of(np.lexsort((into, change))[: wanted[i].count])
 
@@ -33,17 +33,17 @@ def violators(model, fits, wanted, penalty):
     return out
 
 
-def _best(p, fit, wanted, quadratic, of_part):
+def _best(model, fit, wanted, quadratic, of_part):
     """(change, out, into) of the best exchanges of a fit with a slice of all columns, one for each
     column. of_part: lambda2 and the slice.
     """
-    lambda2, part = of_part
+    (lambda2, part), p = of_part, model.problem
     left, right = part.start, part.stop
     skip = ~p.usable[left:right]
     inside = fit.support[(fit.support >= left) & (fit.support < right)]
     skip[inside - left] = True
     locked = np.isin(fit.support, p.forced, assume_unique=True)
-    found = response_table.all_exchanges(fit, quadratic, lambda2, skip, locked)
+    found = response_table.all_exchanges(model.in_units(fit), quadratic, lambda2, skip, locked)
     out, change = np.full(right - left, -1), wanted.target + found.add
     change[~(change < (np.inf if wanted.ceiling >= RANKING else 0.0))] = np.inf
     if fit.support.size:

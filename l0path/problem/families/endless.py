@@ -48,6 +48,9 @@ def falls_for_ever(problem, fit, shrunk):
     p, at = problem, fit.support
     if shrunk or name_of(p.loss) not in OWN_LOSSES:
         return False
+    if p.of_each:
+        each = zip(p.of_each, p.fits_of_each(fit), strict=True)
+        return any(falls_for_ever(one, own, shrunk) for one, own in each)
     lower, upper, Z = p.lower[at], p.upper[at], np.ascontiguousarray(p.X.columns(at).T)
     eta = p.offset + fit.b0 + fit.b @ Z
     free = np.isinf(lower) | np.isinf(upper)

@@ -1,9 +1,16 @@
-"""The multinomial loss on the working columns: restricted optima by Newton's method, and Gram
-matrices without weights for the quadratics that rank exchanges.
+"""Losses of q predictors of each row on the working columns: restricted optima by Newton's method,
+and Gram matrices without weights for the quadratics that rank exchanges.
 
-Coefficients are those of the r - 1 contrasts of `several.contrasts`, so they sum to zero over the
-classes. Exchanges are ranked with mean * G for the Hessian of `problem.softmax`, mean = sum_i w_i
-(1 - |P_i|^2) / (r - 1), the mean of the eigenvalues of the matrices T (diag P_i - P_i P_i') T'.
+Of several classes the coefficients are those of the r - 1 contrasts of `several.contrasts`, so they
+sum to zero over the classes. Exchanges are ranked with mean * G for the Hessian of
+`problem.softmax`, mean = sum_i w_i (1 - |P_i|^2) / (r - 1), the mean of the eigenvalues of the
+matrices T (diag P_i - P_i P_i') T'.
+
+Several responses of a loss of rows have a predictor each (`problem.response_sum`). On a given
+support they have nothing to do with each other: a `RowModel` of each finds its optimum there, or
+the infimum that it has without one. Where the mean curvatures m_r of the responses differ, as those
+of rare and frequent counts do, exchanges are ranked in the coefficients sqrt(m_r / mean) b_r, of
+which all have the curvature mean * G.
 """
 
 from dataclasses import replace
@@ -15,6 +22,7 @@ from scipy.linalg import qr
 from ...core.dispatch import njit
 from ...problem.losses import Squared
 from ...problem.problem import Fit
+from ...problem.response_sum import response_sum
 from ...problem.several import class_codes
 from ...problem.softmax import softmax_of
 from ...problem.verbs import derivatives, loss_data
@@ -25,9 +33,11 @@ from ..gram import FitState, GramModel
 from ..groups import GramCurvature, inverse
 from ..linear_algebra import invert, products
 from ..refits import NewtonRefits
+from ..rows import RowModel
 
 HELD = 128  # quadratics that are held
 HELD_NUMBERS = 1 << 20  # numbers in the Hessians of fits that are held
+LEAST_UNIT = 1e-8  # of the mean curvature, that of a response in a ranking
 
 
 class ClassHessian(NamedTuple):
@@ -38,26 +48,81 @@ class ClassHessian(NamedTuple):
     step: np.ndarray  # (q K,), the Newton step at the fit, at the end of which the table counts
 
 
-class MultinomialModel(NewtonRefits, GramModel):
-    """Working columns of a multinomial problem; q_all are those of the slopes at the null fit."""
+class PredictorsModel(NewtonRefits, GramModel):
+    """Working columns of a problem with q predictors of each row; q_all are those of the slopes at
+    the null fit. T (q, r) brings the predictors, and their coefficients, back to the user's r
+    classes or responses.
+    """
 
     sharp = rough = True  # by `local_table`, and by `quadratic`
 
     def __init__(self, problem):
         WorkingColumns.__init__(self, problem)
         self.T, self.held = problem.turn, {}
+        self.back = np.linalg.pinv(self.T)  # (r, q)
         self.hessians, self.held_numbers, self.recent = {}, 0, {}
         self.begin_refits(problem)
-        self.loss = softmax_of(self.T.shape[1])
-        self.codes = class_codes(problem.y).astype(np.float64)
-        self.turned_offset = (self.T @ problem.offset.T).ravel()  # (q n,)
+        # of each response that is fitted alone; none of several classes
+        self.each = [RowModel(one) for one in problem.of_each]
+        self.shares_of_each = 1.0 / np.diagonal(self.T) ** 2  # weights of the responses
+        if self.each:
+            self.loss = response_sum(problem.loss, problem.y, 1.0 / np.diagonal(self.T))
+            self.codes = np.zeros(len(problem.y))  # which it does not read
+        else:
+            self.loss = softmax_of(self.T.shape[1])
+            self.codes = class_codes(problem.y).astype(np.float64)
+        self.turned_offset = (problem.offset @ self.back).T.flatten()  # (q n,)
         self.start = np.zeros(len(self.T))
-        self.start = self.T @ self.refit(np.empty(0, np.int64), 0.0, 0.0).b0
+        self.start = self.refit(np.empty(0, np.int64), 0.0, 0.0).b0 @ self.back
         null = Fit(np.empty(0, np.int64), np.empty((0, len(self.T))), self.start @ self.T, 0.0)
         D = -self.derivatives(null).slopes.T / problem.weights[:, None]
         flat = replace(problem, loss=Squared(), y=np.ascontiguousarray(D), turn=np.eye(len(self.T)))
         super().__init__(flat)
         self.flat_problem, self.problem = flat, problem
+
+    def grow(self, J):
+        """As in `WorkingColumns`."""
+        grew = super().grow(J)
+        for one in self.each:
+            one.share(self)
+        return grew
+
+    def refit(self, support, lambda1, lambda2, start=None, target=np.inf):
+        """As in `NewtonRefits`; of each response alone, if these have a loss of rows."""
+        if not self.each:
+            return super().refit(support, lambda1, lambda2, start, target)
+        self.refits += 1
+        each, found, value = self.alike(), [], 0.0
+        least = self.shares_of_each * [one.problem.floor for one in each]
+        for s, one in enumerate(each):
+            begin = None if start is None else (start[0][:, s] * self.T[s, s], start[1][s])
+            left = (target - value - least[s + 1 :].sum()) / self.shares_of_each[s]
+            fit = one.refit(support, lambda1, lambda2, begin, left)
+            if fit is None:
+                return None
+            found.append(fit)
+            value += self.shares_of_each[s] * fit.value
+        return self.together(support, found, value)
+
+    def alike(self):
+        """The models of each response, which know of the columns what this one knows."""
+        for one in self.each:
+            one.near, one.unclear, one.close = self.near, self.unclear, self.close
+            one.max_iter = self.max_iter
+        return self.each
+
+    def together(self, support, fits, value):
+        """The Fit of the fits of each response."""
+        b = np.column_stack([fit.b for fit in fits]) / np.diagonal(self.T)
+        flags = tuple(dict.fromkeys(flag for fit in fits for flag in fit.flags))
+        return Fit(support, b, np.array([fit.b0 for fit in fits]), float(value), flags)
+
+    def _polished(self, fit):
+        """As in `NewtonRefits`."""
+        if not self.each:
+            return super()._polished(fit)
+        each = zip(self.alike(), self.problem.fits_of_each(fit), strict=True)
+        return self.together(fit.support, [one._polished(own) for one, own in each], fit.value)
 
     def rows_with(self, Z):
         """As in `NewtonRefits`, the predictors are those of the contrasts."""
@@ -68,11 +133,11 @@ class MultinomialModel(NewtonRefits, GramModel):
         """As in `NewtonRefits`; b (k, q), levels (q,)."""
         if start is None:
             return np.zeros((k, len(self.T))), self.start
-        return start[0], self.T @ start[1]
+        return start[0], start[1] @ self.back
 
     def level(self, fit):
         """As in `NewtonRefits`."""
-        return (self.T @ fit.b0)[:, None]
+        return (fit.b0 @ self.back)[:, None]
 
     def packed(self, b, level):
         """As in `NewtonRefits`."""
@@ -92,6 +157,13 @@ class MultinomialModel(NewtonRefits, GramModel):
         e = eta.reshape(len(self.T), -1).T @ self.T
         own = np.take_along_axis(e, self.codes[:, None].astype(np.int64), axis=1)
         return (own - e)[self.codes[:, None] != np.arange(e.shape[1])]
+
+    def value_at(self, fit, lambda2):
+        """As in `NewtonRefits`."""
+        if not self.each:
+            return super().value_at(fit, lambda2)
+        each = zip(self.each, self.problem.fits_of_each(fit), strict=True)
+        return float(self.shares_of_each @ [one.value_at(own, lambda2) for one, own in each])
 
     def squares(self, null):
         """As `RowModel.squares`: the squared loss of the slopes at the null fit."""
@@ -125,23 +197,47 @@ class MultinomialModel(NewtonRefits, GramModel):
         key = _numbers(fit)
         if key in self.recent:
             return self.recent[key]
+        if self.each:
+            found = self._derivatives_of_each(fit)
+        else:
+            found = self._derivatives_of_classes(fit)
+        while len(self.recent) > HELD_NUMBERS // sum(part.size for part in found):
+            del self.recent[next(iter(self.recent))]
+        self.recent[key] = found
+        return found
+
+    def _derivatives_of_each(self, fit):
+        """`derivatives` of responses, which share no curvature."""
+        roots, pair, own = np.sqrt(self.shares_of_each), 0, self.problem.fits_of_each(fit)
+        each = [one.derivatives(own) for one, own in zip(self.each, own, strict=True)]
+        q, n = len(each), self.codes.size
+        out = Derivatives(np.empty((q, n)), np.empty((q, n)), np.zeros((q * (q + 1) // 2, n)))
+        for s, (eta, slopes, v) in enumerate(each):
+            pair += s
+            out.eta[s], out.slopes[s], out.v[pair] = roots[s] * eta, roots[s] * slopes, v
+            pair += 1
+        return out
+
+    def _derivatives_of_classes(self, fit):
+        """`derivatives` of several classes."""
         q, n = len(self.T), self.codes.size
         eta = (fit.b.T @ self.Z[self.where[fit.support]] + self.level(fit)).ravel()
         eta += self.turned_offset
         slopes, v = np.empty(q * n), np.empty(q * (q + 1) // 2 * n)
         derivatives(self.loss, self.codes, eta, self.problem.weights, slopes, v)
-        while len(self.recent) > HELD_NUMBERS // (eta.size + slopes.size + v.size):
-            del self.recent[next(iter(self.recent))]
-        found = Derivatives(eta.reshape(q, n), slopes.reshape(q, n), v.reshape(-1, n))
-        self.recent[key] = found
-        return found
+        return Derivatives(eta.reshape(q, n), slopes.reshape(q, n), v.reshape(-1, n))
 
     def _slopes(self, fit):
-        """(-dF by rows and contrasts (n, q), mean curvature) of a fit."""
+        """(-dF by rows and predictors (n, q), mean curvature, units (q,)) of a fit: slopes over
+        their units are those of coefficients times their units, all of which have the mean
+        curvature.
+        """
         _, slopes, v = self.derivatives(fit)
         q = len(slopes)
-        mean = sum(float(v[s * (s + 3) // 2].sum()) for s in range(q)) / q
-        return -slopes.T, max(mean, 1e-8)
+        own = np.array([float(v[s * (s + 3) // 2].sum()) for s in range(q)])
+        mean = max(own.mean(), 1e-8)
+        units = np.sqrt(np.maximum(own / mean, LEAST_UNIT)) if self.each else np.ones(q)
+        return -slopes.T, mean, units
 
     def _by_rows(self, fit):
         return self.derivatives(fit).slopes.T
@@ -156,21 +252,27 @@ class MultinomialModel(NewtonRefits, GramModel):
 
     def quadratic(self, fit, lambda2, first=0):
         """As `GramModel.quadratic`, by the mean curvature of the fit."""
-        c, mean = self._downhill(fit)
+        c, mean, _ = self._downhill(fit)
         rows = mean * self.G[self.where[fit.support], first : self.width]
         a = mean * np.diagonal(self.G)[first : self.width]
         return Quadratic(rows, c[first:], a, self.inverse(fit, lambda2))
 
     def _downhill(self, fit):
-        """(downhill slopes of the working columns (w, q), mean curvature) of a fit."""
+        """(downhill slopes of the working columns (w, q), mean curvature, units) of a fit, see
+        `_slopes`.
+        """
         key = fit.key, fit.value
         held = self.held.get(key)
         if held is None or len(held[0]) < self.width:
-            R, mean = self._slopes(fit)
+            R, mean, units = self._slopes(fit)
             if len(self.held) >= HELD:
                 self.held.pop(next(iter(self.held)))
-            held = self.held[key] = self.Z[: self.width] @ R, mean
+            held = self.held[key] = self.Z[: self.width] @ R / units, mean, units
         return held
+
+    def in_units(self, fit):
+        """As in `WorkingColumns`."""
+        return fit.b * self._downhill(fit)[2] if self.each else fit.b
 
     def local_table(self, fit, lambda2, into):
         """As `RowModel.local_table`, by the curvatures of the fit, of the working columns `into`,
@@ -204,10 +306,11 @@ class MultinomialModel(NewtonRefits, GramModel):
         np.take(self.Z, S, axis=0, out=A[:k])
         for s in range(q):
             for t in range(s + 1):
-                H[s, :, t] = H[t, :, s] = (A * curvatures[pair]) @ A.T
+                v = curvatures[pair]
+                H[s, :, t] = H[t, :, s] = (A * v) @ A.T if v.any() else 0.0
                 pair += 1
         ridge[:, :k], x[:, :k] = 2.0 * lambda2, fit.b.T
-        x[:, k:] = (self.T @ fit.b0)[:, None]
+        x[:, k:] = self.level(fit)
         H, none = H.reshape(q * K, q * K), np.empty(0)
         H.ravel()[:: q * K + 1] += ridge.ravel()
         B = np.empty(H.shape)
@@ -245,10 +348,10 @@ class MultinomialModel(NewtonRefits, GramModel):
     def gradients(self, fits):
         """As `GramModel.gradients`."""
         found = [self._slopes(fit) for fit in fits]
-        C = self.problem.X.correlate(np.hstack([R for R, _ in found]))
+        C = self.problem.X.correlate(np.hstack([R for R, *_ in found]))
         self.reads += 1
         each = np.split(C, len(fits), axis=1)
-        return [(c, mean) for c, (_, mean) in zip(each, found, strict=True)]
+        return [(c / units, mean) for c, (_, mean, units) in zip(each, found, strict=True)]
 
     def over_all(self, fits, lambda2):
         """As `GramModel.over_all`, in one read of X."""
@@ -277,6 +380,11 @@ def _fill(rows, table, slopes, step, wanted):
     """
     q, n, k, m = slopes.shape[0], rows.y.size, table.S.size, wanted.size
     K, weighted, along = k + 1 if rows.intercept else k, np.empty(n), np.empty(k)
+    some = np.empty(table.curvatures.shape[0])  # whether two predictors share any curvature
+    for pair in range(some.size):
+        some[pair] = 0.0
+        for i in range(n):
+            some[pair] = max(some[pair], abs(table.curvatures[pair, i]))
     for at in range(m):
         z, pair = rows.Z[wanted[at]], 0
         for s in range(q):
@@ -286,13 +394,16 @@ def _fill(rows, table, slopes, step, wanted):
             table.c[s * m + at] = t
             for u in range(s + 1):
                 V, total, square = table.curvatures[pair], 0.0, 0.0
-                for i in range(n):
+                for a in range(k):
+                    along[a] = 0.0
+                for i in range(n if some[pair] > 0.0 else 0):
                     t = V[i] * z[i]
                     weighted[i] = t
                     total += t
                     square += t * z[i]
                 table.diagonal[pair * m + at] = square
-                products(rows.Z, table.S, weighted, along)
+                if some[pair] > 0.0:
+                    products(rows.Z, table.S, weighted, along)
                 for a in range(K):
                     t = along[a] if a < k else total
                     table.rows[s * K + a, u * m + at] = t
