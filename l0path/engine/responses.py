@@ -51,6 +51,7 @@ def table_of_responses(y, n, loss, known=None):
             raise ValueError(
                 f"y has dtype {kind}{f' in {name}' if framed else ''}; several responses are "
                 + ("0 and 1, or False and True" if binary else "numbers")
+                + ("; loss='logistic' takes False and True" if whole else "")
             )
     Y = np.array(y.to_numpy(dtype=np.float64, na_value=np.nan) if framed else y, dtype=np.float64)
     if len(Y) != n:
