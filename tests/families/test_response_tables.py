@@ -65,3 +65,28 @@ def test_a_response_without_a_finite_intercept_in_a_fold_is_refused():
     rare = (few > 0).assign(u=Y.u > 1, v=Y.v > 1)
     with pytest.raises(ValueError, match="y is 0 in every row of this fit for w"):
         l0path.cv_fit(X, rare, loss="logistic", cv=5, max_k=2, random_state=0)
+
+
+def test_a_criterion_over_sets_of_terms_of_several_columns():
+    X, Y = drawn("poisson")
+    X = X.assign(g=np.array(list("xyz"))[np.arange(60) % 3])
+    data, terms = pd.concat([X, Y], axis=1), ["a", "b", "d", "g"]
+    values = {}
+    for S in (S for k in range(1, 5) for S in combinations(terms, k)):
+        one = l0path.fit("u + v ~ " + " + ".join(S), data=data, loss="poisson")
+        values[S] = one.score_table().bic.iloc[-1]
+    best = l0path.fit("u + v ~ a + b + d + g", data=data, loss="poisson").model("bic")
+    assert tuple(best.groups) == min(values, key=values.get)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda Y: Y.set_axis(["u", "u"], axis=1), "several columns named 'u'; give each"),
+        (lambda Y: Y > 0, "loss='logistic' takes False and True"),
+    ],
+)
+def test_tables_that_are_refused_with_a_remedy(change, words):
+    X, Y = drawn("poisson")
+    with pytest.raises(ValueError, match=words):
+        l0path.fit(X, change(Y), loss="poisson")
