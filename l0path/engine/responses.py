@@ -200,24 +200,20 @@ def refuse_unserved(data, plan, a):
         return
     settings, what = plan.settings, ""
     classes = data.classes is not None
-    apart = not classes and not data.loss.traits.gaussian  # each is fitted alone on a support
-    most = 1 if classes else 2
     search = (
         isinstance(settings, LocalSearch)
         and settings.refit
         and settings.neighborhood is None
-        and settings.swap_size <= most
+        and settings.swap_size <= 2
     )
     if not search and not isinstance(settings, BranchAndBound):
-        what = (
-            f"algorithm={a.algorithm!r}: use algorithm='swap' (swap_size at most {most}) or 'exact'"
-        )
-    elif not apart and (
-        isinstance(plan.lambda1, Grid) or (plan.lambda1 is not None and plan.lambda1.max() > 0)
-    ):
+        what = f"algorithm={a.algorithm!r}: use algorithm='swap' (swap_size at most 2) or 'exact'"
+    elif classes and shrinks(plan.lambda1):
         what = "lambda1: use lambda2"
-    elif not apart and data.boxed:
+    elif classes and data.boxed:
         what = "bounds on coefficients: leave lower= and upper= out"
+    elif isinstance(settings, BranchAndBound) and (data.boxed or shrinks(plan.lambda1)):
+        what = "lambda1 or bounds under algorithm='exact': use algorithm='swap'"
     elif uneven:
         what = "penalty_factor= that differs on a path over lambda0: leave lambda0= out"
     elif traits_of(data.design).shards:
@@ -237,6 +233,11 @@ def refuse_unserved(data, plan, a):
             f"y has {len(data.responses)} responses, which are not served with {what}; or fit one "
             f"response at a time, for example {data.responses[0]}"
         )
+
+
+def shrinks(penalty):
+    """Whether some value of lambda1 or lambda2 of a `Plan` is not 0."""
+    return isinstance(penalty, Grid) or (penalty is not None and bool(np.max(penalty) > 0))
 
 
 def needs_pilot(loss, parameters):
