@@ -76,9 +76,17 @@ class PredictorsModel(NewtonRefits, GramModel):
         self.start = self.refit(np.empty(0, np.int64), 0.0, 0.0).b0 @ self.back
         null = Fit(np.empty(0, np.int64), np.empty((0, len(self.T))), self.start @ self.T, 0.0)
         D = -self.derivatives(null).slopes.T / problem.weights[:, None]
-        flat = replace(problem, loss=Squared(), y=np.ascontiguousarray(D), turn=np.eye(len(self.T)))
-        super().__init__(flat)
-        self.flat_problem, self.problem = flat, problem
+        none = np.full(problem.X.p, np.inf)
+        self.flat_problem = replace(
+            problem,
+            loss=Squared(),
+            y=np.ascontiguousarray(D),
+            turn=np.eye(len(self.T)),
+            lower=-none,
+            upper=none,
+        )
+        super().__init__(self.flat_problem)
+        self.problem, self.boxed = problem, problem.boxed
 
     def grow(self, J):
         """As in `WorkingColumns`."""
@@ -122,7 +130,8 @@ class PredictorsModel(NewtonRefits, GramModel):
         if not self.each:
             return super()._polished(fit)
         each = zip(self.alike(), self.problem.fits_of_each(fit), strict=True)
-        return self.together(fit.support, [one._polished(own) for one, own in each], fit.value)
+        new = self.together(fit.support, [one._polished(own) for one, own in each], fit.value)
+        return fit._replace(b=new.b, b0=new.b0)  # which may be one of groups
 
     def rows_with(self, Z):
         """As in `NewtonRefits`, the predictors are those of the contrasts."""
@@ -149,8 +158,9 @@ class PredictorsModel(NewtonRefits, GramModel):
         return (x[:-1], x[-1]) if self.problem.intercept else (x, level)
 
     def fit_of(self, support, b, level, value, flags=()):
-        """As in `NewtonRefits`; its intercepts are those of the classes."""
-        return Fit(support, b, level @ self.T, value, flags)
+        """As in `NewtonRefits`; its intercepts are those of the classes, or of the responses."""
+        b0 = level * np.diagonal(self.T) if self.each else level @ self.T
+        return Fit(support, b, b0, value, flags)
 
     def margins(self, eta):
         """As in `NewtonRefits`, one after another."""
@@ -174,9 +184,9 @@ class PredictorsModel(NewtonRefits, GramModel):
 
     def independent(self, support, lambda2):
         """Positions of columns of a support of which its others are combinations, where no ridge
-        tells them apart.
+        tells them apart; all of them where responses are fitted alone.
         """
-        if lambda2:
+        if self.each or lambda2:
             return super().independent(support, lambda2)
         if not self.hidden(support, 0.0):
             at = self.where[support]
