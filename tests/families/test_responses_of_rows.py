@@ -12,6 +12,7 @@ import oracles
 import pandas as pd
 import pytest
 import scipy.sparse
+from thinning import slow_but, thinned
 
 import l0path
 from l0path import losses
@@ -73,8 +74,7 @@ def value_of(X, Y, S, same, offset, v):
     return float(v @ each)
 
 
-@pytest.mark.parametrize("seed", range(6))
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("kind", "seed"), thinned(3, KINDS, range(6)))
 def test_every_size_is_the_best_of_all(kind, seed):
     """Within the reach of exchanges: "high" effort on five columns."""
     X, given_y, Y = drawn(kind, seed)
@@ -175,7 +175,7 @@ def test_slopes_and_curvatures_of_the_responses(kind):
     assert not v[[1, 3, 4]].any()
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", slow_but(["logistic", "poisson", "huber"], KINDS))
 def test_proofs_and_bounds(kind):
     X, given_y, Y = drawn(kind, 5)
     loss = KINDS[kind][0](**KINDS[kind][1], response_weights=[1.0, 2.0, 0.5])
