@@ -1,4 +1,4 @@
-"""Several responses of losses of rows in what users call beside `fit`: choices by criteria, folds."""
+"""Several responses of losses of rows in what users call beside `fit`: criteria, folds, tables."""
 
 from itertools import combinations
 
