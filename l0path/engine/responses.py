@@ -43,6 +43,9 @@ def table_of_responses(y, n, loss, known=None):
         )
     r = np.shape(y)[1]
     names = column_names(y.columns) if framed else [f"y{j}" for j in range(r)]
+    twice = next((name for i, name in enumerate(names) if name in names[:i]), None)
+    if twice is not None:
+        raise ValueError(f"y has several columns named {twice!r}; give each response its own name")
     kinds = list(y.dtypes) if framed else [np.asarray(y).dtype]
     binary = loss in CLASSIFICATION
     for name, kind in zip(names, kinds, strict=False):
@@ -51,6 +54,7 @@ def table_of_responses(y, n, loss, known=None):
             raise ValueError(
                 f"y has dtype {kind}{f' in {name}' if framed else ''}; several responses are "
                 + ("0 and 1, or False and True" if binary else "numbers")
+                + ("" if binary or not whole else "; loss='logistic' takes False and True")
             )
     Y = np.array(y.to_numpy(dtype=np.float64, na_value=np.nan) if framed else y, dtype=np.float64)
     if len(Y) != n:

@@ -209,9 +209,10 @@ class GramModel(WorkingColumns):
         """B of a fit."""
         at = self.where[fit.support]
         B, H = np.empty((at.size, at.size)), self.G[at[:, None], at]
-        H[np.diag_indices_from(H)] += 2.0 * lambda2
+        diagonal = np.einsum("ii->i", H)  # a view
+        diagonal += 2.0 * lambda2
         if invert(H.copy(), at.size, B):  # dependent columns, which a trace of a ridge tells apart
-            H[np.diag_indices_from(H)] += TINY_RIDGE * np.trace(H) / at.size
+            diagonal += TINY_RIDGE * np.trace(H) / at.size
             invert(H, at.size, B)
         return B
 

@@ -264,7 +264,7 @@ class PredictorsModel(NewtonRefits, GramModel):
         """As `GramModel.quadratic`, by the mean curvature of the fit."""
         c, mean, _ = self._downhill(fit)
         rows = mean * self.G[self.where[fit.support], first : self.width]
-        a = mean * np.diagonal(self.G)[first : self.width]
+        a = mean * self.G.diagonal()[first : self.width]
         return Quadratic(rows, c[first:], a, self.inverse(fit, lambda2))
 
     def _downhill(self, fit):
@@ -294,7 +294,8 @@ class PredictorsModel(NewtonRefits, GramModel):
         held = self.hessians[key]
         if held is not None and _lacking(held.table.place, into):
             (q, size), place = (len(self.T), held.table.x.size), np.full(self.width, -1)
-            wanted = np.unique(into[into >= 0])
+            place[into[into >= 0]] = 0
+            wanted = np.flatnonzero(place == 0)
             place[wanted], m = np.arange(wanted.size), wanted.size
             table = held.table._replace(
                 center=np.zeros(self.width),
