@@ -21,7 +21,7 @@ from .formula import opened
 from .formula.frames import counted
 from .paths.criteria import RULES
 from .problem.families.trials import loss_meant
-from .problem.losses import CLASSIFICATION, SURVIVAL, canonical_name, traits_named
+from .problem.losses import CLASSIFICATION, SURVIVAL, canonical_name, takes_several, traits_named
 
 
 def run_warm_up(options):
@@ -215,10 +215,10 @@ def choose_loss(options, y, say):
     several = y.shape[1] if y.ndim == 2 else 1
     if options.loss:
         loss = canonical_name(loss_meant(options.loss, y, options.trials))
-        if several > 1 and loss not in ("squared", "binomial"):
+        if several > 1 and loss != "binomial" and not takes_several(loss):
             raise ValueError(
                 f"--loss {options.loss} takes one response, and {several} are named; fit one at a "
-                "time (several are for --loss squared, successes and failures for --loss binomial)"
+                "time, or name the response alone: all other columns are features"
             )
         return loss
     if several > 1:
@@ -248,6 +248,10 @@ def positive(text, y, loss):
         if text is not None:
             raise ValueError(f"--pos-label {text} is for two classes, and not for loss {loss}")
         return None
+    if y.ndim == 2:
+        raise ValueError(
+            f"--pos-label {text} is for one response; several are 0 and 1, of which 1 is predicted"
+        )
     labels = {str(label): label for label in y.unique()}
     if text not in labels:
         raise ValueError(

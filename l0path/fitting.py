@@ -82,9 +82,9 @@ def fit(
         events: a structured array (event, time) as in scikit-survival, a DataFrame or array with
         the columns (time, event) or, for "cox", (start, stop, event), or on the left of a formula
         Surv(time, event) or Surv(start, stop, event). Events are 0 or 1. With a formula, the
-        DataFrame that the formula is about. With the squared loss also several responses, of shape
-        (n, r): all of them share the features of a model, and each has coefficients of its own
-        (docs/responses.md).
+        DataFrame that the formula is about. With losses that are sums over rows also several
+        responses, of shape (n, r), each of 0 and 1 where the loss is of classes: all of them share
+        the features of a model, and each has coefficients of its own (docs/responses.md).
     data : DataFrame, optional
         The table of a formula.
     loss : str or record, default "squared"

@@ -16,8 +16,9 @@ def loss_with(loss, **numbers):
     if not isinstance(loss, str) or loss not in BY_NAME:
         return loss
     own = {"cox": "ties", "squared": "response_weights"}.get(loss, traits_named(loss).parameter)
-    value = numbers.get(own)
-    return loss if value is None else BY_NAME[loss](**{FIELD.get(own, own): value})
+    given = {FIELD.get(name, name): numbers.get(name) for name in (own, "response_weights")}
+    given = {name: value for name, value in given.items() if value is not None}
+    return BY_NAME[loss](**given) if given else loss
 
 
 def asked(options):

@@ -232,7 +232,7 @@ def test_scorers_of_scikit_learn_score_several_classes():
         ({"lambda1": 0.1}, "lambda1"),
         ({"upper": 1.0}, "bounds"),
         ({"algorithm": "cd"}, "'exact'"),
-        ({"algorithm": l0path.solvers.LocalSearch(swap_size=2)}, "swap_size"),
+        ({"algorithm": l0path.solvers.LocalSearch(swap_size=3)}, "swap_size"),
         ({"class_weight": {"yew": 2.0}}, "'yew'.*'ash', 'elm', 'oak'"),
         ({"pos_label": "elm"}, "pos_label"),
         ({"sample_weight": np.array(drawn(0)[1] != "elm", float)}, "class"),

@@ -10,7 +10,9 @@ import pandas as pd
 
 from ..core.arguments import shown, whole
 from ..errors import refuse_masked
+from ..problem.losses import name_of
 from ..problem.problem import codes_of
+from ..problem.responses import without_mean
 
 WHAT = (
     "cv must be a number of folds, a scikit-learn splitter, an iterable of (train, test), or fold "
@@ -267,8 +269,8 @@ def _check_fold(i, train, test, data):
             f"{shown(data.classes[int(y[0] > 0)])}; stratify the folds: an integer cv does, or "
             "sklearn.model_selection.StratifiedKFold"
         )
-    if type(data.loss).__name__ == "Poisson" and not y.any():
+    if y.ndim == 1 and without_mean(data.loss, weights @ data.y[train]):
         raise ValueError(
-            f"fold {i}: y is zero in every training row, so loss='poisson' has no finite intercept "
-            "there; use fewer folds"
+            f"fold {i}: y is zero in every training row, so loss={name_of(data.loss)!r} has no "
+            "finite intercept there; use fewer folds"
         )

@@ -139,7 +139,8 @@ SWAP = Algorithm(
     losses=EVERY_LOSS | set(COUPLED),
     units=COLUMNS_AND_GROUPS,
 )
-LARGER_SWAPS = SWAP._replace(name="", losses=EVERY_LOSS, units=ONLY_COLUMNS)
+LARGER_SWAPS = SWAP._replace(name="", units=ONLY_COLUMNS)
+OWN_NEIGHBORHOOD = LARGER_SWAPS._replace(losses=EVERY_LOSS)
 PARTIAL_SWAPS = Algorithm("CDPSI", LocalSearch, lambda: LocalSearch(refit=False), _lambda0_values)
 ALGORITHMS = (
     SWAP,
@@ -196,8 +197,9 @@ def algorithm_of(settings) -> Algorithm:
     if isinstance(settings, LocalSearch):
         if not settings.refit:
             return PARTIAL_SWAPS
-        usual = settings.swap_size == 1 and settings.neighborhood is None
-        return SWAP if usual else LARGER_SWAPS
+        if settings.neighborhood is not None:
+            return OWN_NEIGHBORHOOD
+        return SWAP if settings.swap_size == 1 else LARGER_SWAPS
     return next((row for row in ALGORITHMS if isinstance(settings, row.record)), OWN_RECORD)
 
 
@@ -257,11 +259,11 @@ def refuse(settings, data, lambda1, lambda2):
     row = algorithm_of(settings)
     name = name_of(data.loss)
     own = name in OWN_LOSSES
-    served = row is SWAP if own else name in row.losses
+    served = row in (SWAP, LARGER_SWAPS) if own else name in row.losses
     if data.loss.traits.coupled and not served:
         others = "" if own else ", or 'exact'"
         raise ValueError(
-            f"loss={name!r} needs algorithm='swap' with refit=True and swap_size=1{others}: "
+            f"loss={name!r} needs algorithm='swap' with refit=True{others}: "
             f"{settings!r} takes losses that are sums over rows"
         )
     alone = row.proves and data.loss.traits.coupled and data.groups is None

@@ -43,6 +43,9 @@ def table_of_responses(y, n, loss, known=None):
         )
     r = np.shape(y)[1]
     names = column_names(y.columns) if framed else [f"y{j}" for j in range(r)]
+    twice = next((name for i, name in enumerate(names) if name in names[:i]), None)
+    if twice is not None:
+        raise ValueError(f"y has several columns named {twice!r}; give each response its own name")
     kinds = list(y.dtypes) if framed else [np.asarray(y).dtype]
     binary = loss in CLASSIFICATION
     for name, kind in zip(names, kinds, strict=False):
@@ -51,6 +54,7 @@ def table_of_responses(y, n, loss, known=None):
             raise ValueError(
                 f"y has dtype {kind}{f' in {name}' if framed else ''}; several responses are "
                 + ("0 and 1, or False and True" if binary else "numbers")
+                + ("" if binary or not whole else "; loss='logistic' takes False and True")
             )
     Y = np.array(y.to_numpy(dtype=np.float64, na_value=np.nan) if framed else y, dtype=np.float64)
     if len(Y) != n:
@@ -200,24 +204,20 @@ def refuse_unserved(data, plan, a):
         return
     settings, what = plan.settings, ""
     classes = data.classes is not None
-    apart = not classes and not data.loss.traits.gaussian  # each is fitted alone on a support
-    most = 1 if classes else 2
     search = (
         isinstance(settings, LocalSearch)
         and settings.refit
         and settings.neighborhood is None
-        and settings.swap_size <= most
+        and settings.swap_size <= 2
     )
     if not search and not isinstance(settings, BranchAndBound):
-        what = (
-            f"algorithm={a.algorithm!r}: use algorithm='swap' (swap_size at most {most}) or 'exact'"
-        )
-    elif not apart and (
-        isinstance(plan.lambda1, Grid) or (plan.lambda1 is not None and plan.lambda1.max() > 0)
-    ):
+        what = f"algorithm={a.algorithm!r}: use algorithm='swap' (swap_size at most 2) or 'exact'"
+    elif classes and shrinks(plan.lambda1):
         what = "lambda1: use lambda2"
-    elif not apart and data.boxed:
+    elif classes and data.boxed:
         what = "bounds on coefficients: leave lower= and upper= out"
+    elif isinstance(settings, BranchAndBound) and (data.boxed or shrinks(plan.lambda1)):
+        what = "lambda1 or bounds under algorithm='exact': use algorithm='swap'"
     elif uneven:
         what = "penalty_factor= that differs on a path over lambda0: leave lambda0= out"
     elif traits_of(data.design).shards:
@@ -237,6 +237,11 @@ def refuse_unserved(data, plan, a):
             f"y has {len(data.responses)} responses, which are not served with {what}; or fit one "
             f"response at a time, for example {data.responses[0]}"
         )
+
+
+def shrinks(penalty):
+    """Whether some value of lambda1 or lambda2 of a `Plan` is not 0."""
+    return isinstance(penalty, Grid) or (penalty is not None and bool(np.max(penalty) > 0))
 
 
 def needs_pilot(loss, parameters):

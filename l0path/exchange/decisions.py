@@ -74,7 +74,8 @@ def tried(model, fit, exchanges, table, aim):
     `LocalTable` do not show to stay above the target of an `Aim`.
     """
     one, last, rows = aim.tie is None, -1, model.row_data(model.Z)
-    # steps of several predictors cost so much that Newton's method gets to the optimum sooner
+    # steps of several predictors cost so much that Newton's method, which has the last word on
+    # these, gets to the optimum sooner
     closing = CLOSING if fit.b.ndim == 1 else 1
     while last + 1 < exchanges.out.size:
         goal = Goal(float(aim.target), one, aim.thorough, 0.0 if one else aim.tie, closing)
@@ -106,9 +107,11 @@ def _fit_of(model, fit, exchange, table, found, target):
     else:
         level = np.ravel(model.level(fit)) if b.ndim > 1 else fit.b0
     new, lambda2 = model.fit_of(support, b, level, found.F), table.lambda2
-    closed = found.promised <= trials.SMALL_PROMISE * abs(found.F)
+    closed = found.promised <= trials.SMALL_PROMISE * abs(found.F) and fit.b.ndim == 1
     if closed and (found.reach + model.nearer < model.REACH or lambda2 > 0):
         return new
+    if found.F < fit.value:  # below all other coefficients of the support of the fit
+        return model.refit(support, 0.0, lambda2, (new.b, new.b0), target)
     # where columns nearly separate the classes, or the loss overflows, steps may have gone astray
     start = exchanged_supports(fit.support, fit.b, out, into)[1][0]
     before = model.value_at(Fit(support, start, fit.b0, 0.0), lambda2)

@@ -40,7 +40,7 @@ class LocalSearch:
     swap_size : int, default 1
         1; 2 for exchanges of two (the cheapest pairs); or m > 2 for exact exchanges of up to m
         features among the 50 most promising (`exact_swaps`), which need lambda2 > 0 or a squared
-        loss.
+        loss, and a loss that is a sum over rows.
     n_best : int, optional
         The number of exchanges that refits must refute where the table of exchanges only ranks
         them. None means 20, and up to 500 where refits cost next to nothing.
@@ -94,6 +94,11 @@ class LocalSearch:
 
     def check(self, data: Any, lambda1: float, lambda2: float) -> None:
         """Raise ValueError where exact exchanges would have no bounds."""
+        if self.swap_size > 2 and data.loss.traits.coupled:
+            raise ValueError(
+                f"swap_size={self.swap_size} searches exactly, by bounds of single rows, which "
+                "this loss does not have: use swap_size=2"
+            )
         if self.swap_size > 2 and not lambda2 > 0 and not isinstance(data.loss, Squared):
             raise ValueError(
                 f"swap_size={self.swap_size} searches exactly, which needs bounds: give lambda2 > "

@@ -55,7 +55,8 @@ def all_exchanges(b, quadratic, lambda2, skip, locked, dependent=False):
     V = B @ rows
     s = A - np.einsum("ij,ij->j", rows, V)
     size, square = np.einsum("ij,ij->i", c, c), (b**2).sum(axis=1)
-    instead = A if dependent else np.inf  # of what a combination keeps beside the others
+    # of what a combination keeps beside the others; a column without curvature has nothing to gain
+    instead = np.where(A > 0.0, A, np.inf) if dependent else np.inf
     drop = 0.5 * square * inverse[:, 0]
     drop[locked] = np.inf
     add = np.full(s.size, np.inf)

@@ -230,8 +230,8 @@ def _log_likelihood(path):
 
 def minus_twice_log_likelihood(path):
     """-2 loglik as a function of the mean loss, of an array of them."""
-    likelihood = _log_likelihood(path)
-    return lambda mean_loss: -2.0 * likelihood(np.asarray(mean_loss))
+    likelihood, share = _log_likelihood(path), _share(path._meta)
+    return lambda mean_loss: -2.0 * likelihood(share * np.asarray(mean_loss))
 
 
 def _squared_criteria(path, df, sigma2):

@@ -18,7 +18,7 @@ from ..designs.protocol import traits_of
 from .coupled.weibull import refuse_endless
 from .groups import one_each, posed_groups
 from .losses import Multinomial, Squared, restricted
-from .responses import EPS, rounding, saturated
+from .responses import EPS, rounding, saturated, without_mean
 from .several import class_codes, contrasts, turned
 from .verbs import least_value, unseen
 
@@ -57,6 +57,7 @@ class Data:
     copies: np.ndarray | None = None
     responses: tuple | None = None  # names of several responses
     response_weights: np.ndarray | None = None
+    apart: bool = False  # whether lambda1 or bounds are about the coefficients of each response
     strata: tuple | None = None  # labels of the strata of survival times
     index: Any = None  # labels of the rows, of a table
 
@@ -380,8 +381,8 @@ def pose(data, keep=None, all_rows=None):
     y, offset, shift, turn = _centered(data, y, offset, weights)
     alone = responses_apart(data.loss, turn)
     y = np.ascontiguousarray(y, dtype=np.float64)
-    if alone and loss.traits.response == "classes":
-        _refuse_one_class(data, y, weights)
+    if alone:
+        _refuse_endless_levels(data, y, weights)
     centered = data.intercept or not data.loss.traits.intercept
     with np.errstate(over="ignore", invalid="ignore"):
         held = None if all_rows is None or keep is None else all_rows.less(keep, full)
@@ -440,11 +441,16 @@ def pose(data, keep=None, all_rows=None):
     )
 
 
-def _refuse_one_class(data, y, weights):
-    """Refuse several responses of two classes y (n, r) of which one is the same in all rows."""
+def _refuse_endless_levels(data, y, weights):
+    """Refuse several responses y (n, r) of which one has no finite intercept: of two classes the
+    same in all rows, or of counts without any.
+    """
     high, low = (weights @ (y > 0)) > 0, (weights @ (y < 0)) > 0
-    if not (high & low).all():
-        s = int(np.flatnonzero(~(high & low))[0])
+    apart = np.array([without_mean(data.loss, total) for total in weights @ y])
+    if data.loss.traits.response == "classes":
+        apart |= ~(high & low)
+    if apart.any():
+        s = int(np.flatnonzero(apart)[0])
         raise ValueError(
             f"y is {int(high[s])} in every row of this fit for {data.responses[s]}; leave this "
             "response out, or take fewer folds or larger samples"
@@ -484,7 +490,7 @@ def _centered(data, y, offset, weights):
     shift = weights @ y if data.intercept else np.zeros(y.shape[1:])
     if data.responses is None:
         return y - float(shift), offset, float(shift), None
-    y, turn = turned(y - shift, weights, data.response_weights)
+    y, turn = turned(y - shift, weights, data.response_weights, data.apart)
     return y, offset, shift, turn
 
 

@@ -19,12 +19,14 @@ LARGEST_RESPONSE = 1e100
 LEAST_SINGULAR_VALUE = 1e-14  # of the largest: responses below it are combinations of others
 
 
-def turned(Y, weights, response_weights):
+def turned(Y, weights, response_weights, apart=False):
     """(Y' (n, q), turn (q, r)) of centered responses Y (n, r): those that the solvers see, and what
-    brings their coefficients b (k, q) back, b @ turn.
+    brings their coefficients b (k, q) back, b @ turn. apart: whether each response stays itself.
     """
     root = np.sqrt(response_weights)
     Y = np.ascontiguousarray(Y * root)
+    if apart:
+        return Y, np.diag(1.0 / root)
     if not Y.any():
         return np.zeros((Y.shape[0], 1)), np.zeros((1, Y.shape[1]))
     _, size, V = np.linalg.svd(np.sqrt(weights)[:, None] * Y, full_matrices=False)

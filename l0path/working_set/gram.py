@@ -43,6 +43,10 @@ class GramModel(WorkingColumns):
         p = problem
         self.q_all = np.where(p.usable, p.X.products(p.weights, p.y).T, 0.0).T
         self.reads += 1
+        # coefficients of several responses are those of the user times these
+        self.roots = np.ones(1)
+        if p.turn is not None and self.q_all.ndim == 2 and p.turn.shape[0] == p.turn.shape[1]:
+            self.roots = 1.0 / np.diagonal(p.turn)
         self.half_square = 0.5 * float(np.sum(p.weights @ (p.y * p.y)))
         self.G = np.empty((0, 0))
         self.q = self.q_all[:0]
@@ -118,14 +122,15 @@ class GramModel(WorkingColumns):
             return fit if independent else fit._replace(value=np.inf)
         G, q = self.G[at[:, None], at], self.q[at]
         H = G + 2.0 * lambda2 * np.eye(at.size)
-        each, l1 = np.ascontiguousarray(np.atleast_2d(q.T)), np.full(at.size, float(lambda1))
-        x = np.array(b.T, dtype=np.float64, order="C").reshape(each.shape)
-        violation = 0.0
+        each = np.ascontiguousarray(np.atleast_2d(q.T))
+        x, violation = np.array(b.T, dtype=np.float64, order="C").reshape(each.shape), 0.0
+        l1, *box = self._of_each(support, lambda1, len(each))
         if support.size:  # a first fit compiles it only where there is something to solve
-            violation = solve_quadratics(H, each, l1, *self.bounds_of(support), x, 200)
+            violation = solve_quadratics(H, each, l1, *box, x, 200)
+        paid = float((l1 * np.abs(x)).sum())
         x = np.ascontiguousarray(x.T).reshape(q.shape)
         value = self.half_square - np.vdot(q, x) + 0.5 * np.vdot(x, G @ x)
-        value += lambda1 * np.abs(x).sum() + lambda2 * np.vdot(x, x)
+        value += paid + lambda2 * np.vdot(x, x)
         return Fit(
             support,
             x,
@@ -133,6 +138,14 @@ class GramModel(WorkingColumns):
             float(value),
             () if violation < 1e-8 else (FitStatus.NOT_CONVERGED,),
         )
+
+    def _of_each(self, support, lambda1, count):
+        """lambda1 and the bounds of the coefficients of a support, for each of `count` responses:
+        three arrays (count, k).
+        """
+        roots = np.broadcast_to(self.roots, count)[:, None] * np.ones(support.size)
+        low, high = self.bounds_of(support)
+        return lambda1 * roots, roots * low, roots * high
 
     def on_rows(self, support, lambda2):
         """(Fit, rank) by an orthogonal factorization of the columns (and of the ridge), whose error
@@ -162,12 +175,18 @@ class GramModel(WorkingColumns):
     def within(self, support, lambda1, lambda2, b):
         """Like `on_rows` with lambda1 and within the bounds, from coefficients b: Fit."""
         p, k, root = self.problem, support.size, np.sqrt(self.problem.weights)
-        A, y = (self.Z[self.where[support]] * root).T, np.append(root * p.y, np.zeros(k))
+        A = (self.Z[self.where[support]] * root).T
         A = np.vstack([A, np.sqrt(2.0 * lambda2) * np.eye(k)])
-        b, optimal = least_squares(A, y, np.full(k, lambda1), *self.bounds_of(support), b)
-        residual, flags = y - A @ b, () if optimal else (FitStatus.NOT_CONVERGED,)
-        value = 0.5 * float(residual @ residual) + lambda1 * float(np.abs(b).sum())
-        return Fit(support, b, p.shift, value, flags)
+        each, value, flags = np.atleast_2d(root * p.y.T), 0.0, ()
+        out = np.array(np.atleast_2d(b.T), dtype=np.float64)
+        l1, *boxes = self._of_each(support, lambda1, len(each))
+        for s, (y, low, high) in enumerate(zip(each, *boxes, strict=True)):
+            y = np.append(y, np.zeros(k))
+            out[s], optimal = least_squares(A, y, l1[s], low, high, out[s])
+            residual = y - A @ out[s]
+            value += 0.5 * float(residual @ residual) + float(l1[s] @ np.abs(out[s]))
+            flags = flags if optimal else (FitStatus.NOT_CONVERGED,)
+        return Fit(support, np.ascontiguousarray(out.T).reshape(b.shape), p.shift, value, flags)
 
     def derivatives(self, fit):
         """The Derivatives of a fit."""
@@ -190,9 +209,10 @@ class GramModel(WorkingColumns):
         """B of a fit."""
         at = self.where[fit.support]
         B, H = np.empty((at.size, at.size)), self.G[at[:, None], at]
-        H[np.diag_indices_from(H)] += 2.0 * lambda2
+        diagonal = np.einsum("ii->i", H)  # a view
+        diagonal += 2.0 * lambda2
         if invert(H.copy(), at.size, B):  # dependent columns, which a trace of a ridge tells apart
-            H[np.diag_indices_from(H)] += TINY_RIDGE * np.trace(H) / at.size
+            diagonal += TINY_RIDGE * np.trace(H) / at.size
             invert(H, at.size, B)
         return B
 

@@ -52,10 +52,13 @@ def solve_quadratic(H, q, l1, lower, upper, x, max_rounds):
 
 @njit
 def solve_quadratics(H, q, l1, lower, upper, x, max_rounds):
-    """`solve_quadratic` for each row of q and x, (r, k): the largest violation."""
+    """`solve_quadratic` for each row of q, l1, lower, upper and x, (r, k): the largest
+    violation.
+    """
     worst = 0.0
     for r in range(q.shape[0]):
-        worst = max(worst, solve_quadratic(H, q[r], l1, lower, upper, x[r], max_rounds))
+        found = solve_quadratic(H, q[r], l1[r], lower[r], upper[r], x[r], max_rounds)
+        worst = max(worst, found)
     return worst
 
 

@@ -1,9 +1,10 @@
-"""Random small problems of several responses, of classes with an order or without, and of survival
-times.
+"""Random small problems of several responses, also of losses of rows, of classes with an order or
+without, and of survival times.
 """
 
 import numpy as np
 import survival
+from oracles import CLASSES
 
 from l0path.solvers import LocalSearch
 
@@ -17,13 +18,21 @@ from .instances import (
     penalties,
     sizes_or_values,
 )
-from .weights import OFTEN, SELDOM, repeated, weighted
+from .responses import response
+from .rows_optima import ROWS
+from .weights import COUNTS, OFTEN, SELDOM, repeated, weighted
+
+
+def rows(seed):
+    """The problem of a seed of several responses of one loss of rows after another."""
+    return coupled(seed, ROWS[seed % len(ROWS)])
 
 
 def coupled(seed, loss=None):
     """The problem of a seed, of a loss or of one after another."""
     rng = np.random.default_rng([16, seed])
     loss = loss or COUPLED[seed % 4]
+    several = loss == "several" or loss in ROWS
     name = list(KINDS)[rng.integers(len(KINDS))]
     p, n = int(rng.integers(2, 6)), int(rng.integers(8, 36))
     n = int(rng.integers(5, p + 6)) if name == "wide" else n
@@ -39,14 +48,14 @@ def coupled(seed, loss=None):
     record |= {"lower": np.full(p, -np.inf), "upper": np.full(p, np.inf)}
     options = {"loss": "squared" if loss == "several" else loss}
     options["standardize"] = record["standardize"]
-    if loss in ("several", "multinomial"):
+    if several or loss == "multinomial":
         record["intercept"] = bool(rng.random() < 0.8)
         options["fit_intercept"] = record["intercept"]
-    y = RESPONSES[loss](rng, Z, record, options, stratum)
+    y = RESPONSES.get(loss, _of_rows)(rng, Z, record, options, stratum)
     _shrinkage_and_boxes(rng, loss, record, options)
     copies = weighted(rng, loss, record, options)
     if rng.random() < 0.2:
-        shape = (n, np.shape(record["y"])[1]) if loss == "several" and rng.random() < 0.5 else (n,)
+        shape = (n, np.shape(record["y"])[1]) if several and rng.random() < 0.5 else (n,)
         options["offset"] = record["offset"] = 0.4 * rng.normal(size=shape)
     record = repeated(record, copies)
     forced, excluded, factor, units = _columns(rng, p, options)
@@ -57,7 +66,7 @@ def coupled(seed, loss=None):
         options["max_k"] = p
     if rng.random() < OFTEN and units is None:
         options["certify"] = True
-    elif loss == "several" and rng.random() < 0.5:
+    elif several and rng.random() < 0.5:
         options["certify"] = False
     if rng.random() < SELDOM:
         options["algorithm"] = LocalSearch(effort="high")
@@ -81,6 +90,43 @@ def _several(rng, Z, record, options, stratum):
     if rng.random() < 0.4:
         options["response_weights"] = record["v"] = rng.choice([0.1, 0.5, 1.0, 3.0], r)
     return Y
+
+
+def _of_rows(rng, Z, record, options, stratum):
+    """Responses of a loss of rows: copies, one that is told by a column, rare and frequent ones."""
+    loss, (n, p), r = record["loss"], Z.shape, int(rng.integers(2, 4))
+    B = rng.normal(size=(p, r)) * (rng.random((p, 1)) < 0.6) * rng.choice([0.3, 1.0])
+    signal = np.clip(Z @ B, -50, 50)
+    Y, draw, x = np.column_stack([response(loss, s, rng) for s in signal.T]), rng.random(), Z[:, 0]
+    if draw < 0.15:
+        Y[:, -1] = Y[:, 0]
+    elif draw < 0.3 and loss in CLASSES:  # told by a column, wherever it varies
+        Y[:, 0] = np.where(x == x.max(), 1.0, -1.0) if draw < 0.2 else np.where(x > 0, 1.0, -1.0)
+        Y[0, 0] *= -1.0 if np.ptp(Y[:, 0]) == 0 else 1.0
+    elif draw < 0.3 and loss in COUNTS:
+        Y[np.abs(x) > 0.5, 0] = 0.0
+        Y[rng.integers(n), 0] += 1.0
+    elif draw < 0.4 and loss in COUNTS:
+        Y[:, 0] = rng.poisson(0.1 * np.exp(np.clip(signal[:, 0], -3, 3)))
+        Y[rng.integers(n), 0] += 1.0
+        Y[:, -1] = rng.poisson(1000 * np.exp(np.clip(0.3 * signal[:, -1], -1, 1)))
+    elif draw < 0.4 and loss in ("huber", "gamma"):
+        Y[:, 0] *= 10.0 ** rng.integers(-3, 4)
+    if loss == "huber":
+        options["delta"] = float(np.abs(Y).mean() * rng.choice([0.1, 0.5, 1.345]) + 1e-3)
+    if loss == "smoothed_hinge":
+        options["gamma"] = float(rng.choice([0.25, 0.5, 1.0]))
+    if loss == "negative_binomial":
+        options["theta"] = float(rng.choice([0.5, 1.5, 20.0]))
+    if loss == "tweedie":
+        options["power"] = float(rng.choice([1.2, 1.5, 1.9]))
+    record["gamma"] = options.get("gamma", 0.0)
+    record["delta"] = next((options[w] for w in ("delta", "theta", "power") if w in options), 0.0)
+    record["y"], record["v"] = Y, np.ones(r)
+    if rng.random() < 0.4:
+        spread = [0.1, 0.5, 1.0, 3.0] if rng.random() < 0.6 else [1e-4, 1.0, 1e4]
+        options["response_weights"] = record["v"] = rng.choice(spread, r)
+    return (Y + 1) / 2 if loss in CLASSES else Y
 
 
 def _classes(rng, Z, record, options, stratum):

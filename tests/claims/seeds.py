@@ -5,7 +5,7 @@ which every number is a seed.
 
 from functools import partial
 
-from .coupled import coupled
+from .coupled import coupled, rows
 from .hierarchies import hierarchical
 from .instances import columns_or_groups
 
@@ -16,6 +16,7 @@ MAKERS = {
     "hierarchies": hierarchical,
     "coupled": coupled,
     "weibull": partial(coupled, loss="weibull"),
+    "rows": rows,
 }
 
 

@@ -8,14 +8,21 @@ from hierarchies import parents
 
 from .coupled_optima import COUPLED, CoupledOptima
 from .optima import Optima
+from .rows_optima import RowsOptima
+
+
+def kind_of(record):
+    """The class of the optima of a record."""
+    if record["loss"] in (*COUPLED, "weibull"):
+        return CoupledOptima
+    return RowsOptima if "v" in record else Optima
 
 
 class Truth:
     """Optima of an instance by what may be chosen: sets of units (columns or groups)."""
 
     def __init__(self, d, lambda1, lambda2):
-        kind = CoupledOptima if d.record["loss"] in (*COUPLED, "weibull") else Optima
-        self.optima = o = kind(d.record, lambda1, lambda2)
+        self.optima = o = kind_of(d.record)(d.record, lambda1, lambda2)
         p = o.p
         alive = [j for j in range(p) if o.alive[j]]
         if d.units is None:

@@ -26,7 +26,8 @@ def weighted(rng, loss, record, options):
         drawn["freq_weight"] = _copies(rng, n, loss)
     if not drawn:
         return None
-    for rows in _needed(loss, record["y"], n):  # a row of each set has weight
+    each = record["y"].T if np.ndim(record.get("v")) and loss != "several" else [record["y"]]
+    for rows in [rows for y in each for rows in _needed(loss, y, n)]:  # one of each has weight
         if not np.prod([part[rows] for part in drawn.values()], axis=0).any():
             for part in drawn.values():
                 part[rows[0]] = max(part[rows[0]], 1.0)

@@ -22,8 +22,30 @@ def test_several_responses_are_fitted_and_predicted(table, tmp_path, capsys, how
     assert np.isfinite(table).all(axis=None)
 
 
+@pytest.mark.parametrize("loss", ["logistic", "poisson"])
+def test_several_classes_or_counts_are_fitted_and_predicted(tmp_path, capsys, loss):
+    rng = np.random.default_rng(4)
+    X = pd.DataFrame(rng.standard_normal((80, 3)), columns=list("abc"))
+    Y = pd.DataFrame({"u": rng.poisson(np.exp(X.a)), "v": rng.poisson(np.exp(X.b))})
+    Y = Y if loss == "poisson" else (Y > 0).astype(int)
+    table, out, made = tmp_path / "t.csv", tmp_path / "o", tmp_path / "p.csv"
+    pd.concat([X, Y], axis=1).to_csv(table, index=False)
+    given = ("fit", table, "--response", "u,v", "--loss", loss, "--k", 2, "--lambda2", 0.01)
+    assert run(capsys, *given, "--no-plots", "--out", out)[0] == 0
+    assert run(capsys, "predict", out / "path.npz", table, "--out", made)[0] == 0
+    expected = l0path.fit(X, Y, loss=loss, lambda2=0.01).predict(X, k=2)
+    found = pd.read_csv(made, index_col="row")
+    assert found.columns.tolist() == ["prediction of u", "prediction of v"]
+    np.testing.assert_allclose(found, expected, rtol=1e-9)
+
+
 REFUSED = {
-    "several counts": (["--response", "y,c", "--loss", "poisson"], "takes one response, and 2"),
+    "several quantiles": (["--response", "y,c", "--loss", "quantile"], "takes one response, and 2"),
+    "text for several": (["--response", "sick,c", "--loss", "logistic"], "are 0 and 1, or False"),
+    "a label of several": (
+        ["--response", "y,c", "--loss", "logistic", "--pos-label", "1"],
+        "is for one response",
+    ),
     "an unknown one": (["--response", "y,zz"], "no column 'zz'"),
     "a loss of survival": (
         ["--response", "Surv(y, sick)", "--loss", "squared"],

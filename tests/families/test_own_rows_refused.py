@@ -93,7 +93,7 @@ def test_what_is_not_served_is_refused_before_x_is_read():
         ({"certify": True}, "conjugate of the loss"),
         ({"algorithm": "exact"}, "conjugate of the loss.*use 'swap'"),
         ({"algorithm": "dual_iht"}, "conjugate of the loss"),
-        ({"algorithm": "cd"}, "'Refused' needs algorithm='swap'.*swap_size=1: "),
+        ({"algorithm": "cd"}, "'Refused' needs algorithm='swap' with refit=True: "),
         ({"algorithm": "CDPSI"}, "needs algorithm='swap'"),
         ({"algorithm": "pg"}, "needs algorithm='swap'"),
         ({"lambda0": "grid", "penalty_factor": [1, 2, 1, 1, 1, 1]}, "unequal costs"),

@@ -34,13 +34,12 @@ def neighborhood_of(model, part, scale, settings, *, trials=True, refits=False):
     """
     if settings.neighborhood is not None:
         return settings.neighborhood(model, part.lambda1, part.lambda2, scale, settings)
-    plain = not part.lambda1 and not model.problem.boxed
-    free = plain and not refits
+    free = not part.lambda1 and not model.problem.boxed and not refits
     if free and model.problem.quadratic:
         return GramNeighborhood(model, part.lambda2, part.max_k, scale, settings)
     decide = by_refits
     if free and model.problem.loss.traits.recession == ORDERED:
         decide = by_thresholds
-    elif (free and trials and model.shares) or (plain and model.rough and model.smooth):
+    elif free and ((trials and model.shares) or (model.rough and model.smooth)):
         decide = by_chord_steps
     return RefitNeighborhood(model, part.lambda1, part.lambda2, scale, settings, decide)

@@ -12,7 +12,7 @@ from ...problem.problem import Fit
 from .. import table
 from ..decisions import Aim, by_chord_steps, by_refits, by_thresholds, exchanges_of
 from ..local_search import ON_THE_WAY, flat, pairs_tried
-from ..ranking import Wanted, exchanged_supports, roles, scanned
+from ..ranking import Wanted, combinations_count, exchanged_supports, roles, scanned
 from ..trials import Exchanges, predict_exchanges
 from .protocol import Reach, columns_by_size, most_columns
 
@@ -153,6 +153,8 @@ class RefitNeighborhood:
         into = column + first
         predicted = self._predicted(fit, Exchanges(out, into)) if again else None
         if predicted is not None:
+            if combinations_count(model, shrinkage):  # of which a Hessian says nothing
+                predicted = np.where(predicted < np.inf, predicted, change)
             best = np.argsort(predicted, kind="stable")
             best = best[predicted[best] < np.inf]
             change, out, into = predicted[best], out[best], into[best]
@@ -207,11 +209,17 @@ class RefitNeighborhood:
         pairs.
         """
         best, aim = None, Aim(np.inf, tie=self._tolerance(fit.value))
-        for new in self._open(fit, pairs, aim):
-            if new is not None and new.value < aim.target:
-                best, aim.target = new, new.value - self._tolerance(new.value)
-            else:
-                self._refused(fit, new)
+        found = self._open(fit, pairs, aim)
+        for _round in range(2 if self.guesses else 1):
+            for new in found:
+                if new is not None and new.value < aim.target:
+                    best, aim.target = new, new.value - self._tolerance(new.value)
+                else:
+                    self._refused(fit, new)
+            if best is not None:
+                break
+            # trials leave out what their quadratic takes for combinations, all of these here
+            found = (self.refit(exchanged(fit.support, *pair), fit) for pair in pairs)
         return best
 
     def _open(self, fit, pairs, aim):
@@ -393,11 +401,11 @@ class RefitNeighborhood:
         return Reach(last // 2, most_columns(self.model, self.lambda2, most), True)
 
     def refined(self, fit):
-        """The fit at full accuracy: refits are; trials as Newton's method leaves them, see
-        `by_newton`.
+        """The fit at full accuracy: refits are, which those of several predictors are; trials as
+        Newton's method leaves them, see `by_newton`.
         """
         key = fit.key
-        if not self.guesses or fit.flags or not fit.support.size:
+        if not self.guesses or fit.b.ndim > 1 or fit.flags or not fit.support.size:
             return fit
         most = fit.value + self._tolerance(fit.value)
         if key not in self.exact or not self.exact[key].value <= most:
@@ -407,7 +415,8 @@ class RefitNeighborhood:
 
     def without(self, fit, units):
         """The fit without some of its columns."""
-        return self.refit(np.setdiff1d(fit.support, units, assume_unique=True), fit)
+        stay = (fit.support[:, None] != units).all(axis=1)
+        return self.refit(fit.support[stay], fit)
 
 
 def by_newton(fit, new, tolerance):

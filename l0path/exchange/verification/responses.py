@@ -6,7 +6,7 @@ import numpy as np
 
 from ...core import threads
 from .. import response_table
-from ..ranking import Candidates
+from ..ranking import Candidates, combinations_count
 from ..updates import RANKING
 
 ENTRIES = 1 << 18  # of a table made at a time: 2 MB
@@ -16,7 +16,7 @@ def violators(model, fits, wanted, penalty):
     """`verification.violators` for one batch. Of each column the best exchange is kept."""
     p, out = model.problem, [None] * len(fits)
     model.read([fit.support for fit in fits])
-    states, lambda2 = model.over_all(fits, penalty.lambda2), penalty.lambda2
+    states = model.over_all(fits, penalty.lambda2)
 
     def rank(i):
         fit, found = fits[i], []
@@ -24,7 +24,7 @@ def violators(model, fits, wanted, penalty):
         for left in range(0, p.X.p, step):
             part = slice(left, min(left + step, p.X.p))
             quadratic = model.of_all(fit, states[i], part)
-            found.append(_best(model, fit, wanted[i], quadratic, (lambda2, part)))
+            found.append(_best(model, fit, wanted[i], quadratic, penalty, part))
         change, gone, into = (np.concatenate(some) for some in zip(*found, strict=True))
         out[i] = Candidates(change, gone, into).of(np.lexsort((into, change))[: wanted[i].count])
 
@@ -33,17 +33,23 @@ def violators(model, fits, wanted, penalty):
     return out
 
 
-def _best(model, fit, wanted, quadratic, of_part):
+def _best(model, fit, wanted, quadratic, penalty, part):
     """(change, out, into) of the best exchanges of a fit with a slice of all columns, one for each
-    column. of_part: lambda2 and the slice.
+    column.
     """
-    (lambda2, part), p = of_part, model.problem
-    left, right = part.start, part.stop
+    p, left, right = model.problem, part.start, part.stop
     skip = ~p.usable[left:right]
     inside = fit.support[(fit.support >= left) & (fit.support < right)]
     skip[inside - left] = True
     locked = np.isin(fit.support, p.forced, assume_unique=True)
-    found = response_table.all_exchanges(model.in_units(fit), quadratic, lambda2, skip, locked)
+    found = response_table.all_exchanges(
+        model.in_units(fit),
+        quadratic,
+        penalty.lambda2,
+        skip,
+        locked,
+        dependent=combinations_count(model, penalty),
+    )
     out, change = np.full(right - left, -1), wanted.target + found.add
     change[~(change < (np.inf if wanted.ceiling >= RANKING else 0.0))] = np.inf
     if fit.support.size:

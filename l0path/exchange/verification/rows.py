@@ -1,9 +1,10 @@
 """Verification for every loss but the squared one, by two quadratics.
 
 With unweighted Gram rows, one set for all fits, each fit proposes PROPOSED times as many columns
-outside the working set as are asked for. These are then ranked with the curvatures of the fit, the
-working columns with those of a fit close by (`RowModel.quadratic`). One read of X for the
-gradients, one for new Gram rows, one counted for the columns proposed.
+outside the working set as are asked for, or all, where there are no more. These are then ranked
+with the curvatures of the fit, the working columns with those of a fit close by
+(`RowModel.quadratic`). One read of X for the gradients, one for new Gram rows, one counted for the
+columns proposed.
 """
 
 import numpy as np
@@ -21,9 +22,30 @@ PROPOSED = 4  # columns that a fit may propose from outside W for each exchange 
 
 def violators(model, fits, wanted, penalty):
     """`verification.violators` for one batch."""
+    model.reads += 1
+    p, where, outside = model.problem, model.where, [None] * len(fits)
+    # who may propose all columns need not screen them, unless their slopes are to be kept
+    all_slopes = model.seen is not None
+    some = [i for i, one in enumerate(wanted) if all_slopes or PROPOSED * one.count < p.X.p]
+    found = _screened(model, [fits[i] for i in some], [wanted[i] for i in some], penalty)
+    for i, (_, J) in zip(some, found, strict=True):
+        outside[i] = J[where[J] < 0]
+    every = np.flatnonzero(p.usable & (where < 0))
+    outside = [every if J is None else J for J in outside]
+    columns = _columns_of(p.X, outside)
+    return [
+        _ranked(model, fit, (J, columns), penalty, one)
+        for fit, J, one in zip(fits, outside, wanted, strict=True)
+    ]
+
+
+def _screened(model, fits, wanted, penalty):
+    """For each fit the exchanges that it proposes, see `proposed`."""
+    if not fits:
+        return []
     flat, held = model.flat(), model.flat().reads
     flat.read([fit.support for fit in fits])
-    model.reads += 2 + flat.reads - held
+    model.reads += 1 + flat.reads - held
     derivatives = [model.derivatives(fit)[1:] for fit in fits]
     R = -np.column_stack([slopes for slopes, _ in derivatives])
     screenings = [
@@ -37,15 +59,8 @@ def violators(model, fits, wanted, penalty):
     if flat.cluster is not None and not penalty.lambda0:
         # the columns and their Gram rows are on workers, and so is this loop
         none = [roles(model.problem, fit, np.empty(0, np.int64), 0.0) for fit in fits]
-        found = proposals_of_workers(flat.cluster, R, screenings, none, question)
-    else:
-        found = _proposals(model, fits, R, screenings, question)
-    outside = [J[model.where[J] < 0] for _, J in found]
-    columns = _columns_of(model.problem.X, outside)
-    return [
-        _ranked(model, fit, (J, columns), penalty, one)
-        for fit, J, one in zip(fits, outside, wanted, strict=True)
-    ]
+        return proposals_of_workers(flat.cluster, R, screenings, none, question)
+    return _proposals(model, fits, R, screenings, question)
 
 
 def _columns_of(X, lists):
@@ -59,7 +74,7 @@ def _columns_of(X, lists):
     if J.size * X.n > PRODUCTS_AT_ONCE:
         return lambda some: np.ascontiguousarray(X.columns(some).T)
     Z, at[J] = np.ascontiguousarray(X.columns(J).T), np.arange(J.size)
-    return lambda some: Z[at[some]]
+    return lambda some: Z if np.array_equal(some, J) else Z[at[some]]
 
 
 def _screening(flat, fit, total, wanted, lambda2):

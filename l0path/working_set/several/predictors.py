@@ -76,9 +76,17 @@ class PredictorsModel(NewtonRefits, GramModel):
         self.start = self.refit(np.empty(0, np.int64), 0.0, 0.0).b0 @ self.back
         null = Fit(np.empty(0, np.int64), np.empty((0, len(self.T))), self.start @ self.T, 0.0)
         D = -self.derivatives(null).slopes.T / problem.weights[:, None]
-        flat = replace(problem, loss=Squared(), y=np.ascontiguousarray(D), turn=np.eye(len(self.T)))
-        super().__init__(flat)
-        self.flat_problem, self.problem = flat, problem
+        none = np.full(problem.X.p, np.inf)
+        self.flat_problem = replace(
+            problem,
+            loss=Squared(),
+            y=np.ascontiguousarray(D),
+            turn=np.eye(len(self.T)),
+            lower=-none,
+            upper=none,
+        )
+        super().__init__(self.flat_problem)
+        self.problem, self.boxed = problem, problem.boxed
 
     def grow(self, J):
         """As in `WorkingColumns`."""
@@ -122,7 +130,8 @@ class PredictorsModel(NewtonRefits, GramModel):
         if not self.each:
             return super()._polished(fit)
         each = zip(self.alike(), self.problem.fits_of_each(fit), strict=True)
-        return self.together(fit.support, [one._polished(own) for one, own in each], fit.value)
+        new = self.together(fit.support, [one._polished(own) for one, own in each], fit.value)
+        return fit._replace(b=new.b, b0=new.b0)  # which may be one of groups
 
     def rows_with(self, Z):
         """As in `NewtonRefits`, the predictors are those of the contrasts."""
@@ -149,8 +158,9 @@ class PredictorsModel(NewtonRefits, GramModel):
         return (x[:-1], x[-1]) if self.problem.intercept else (x, level)
 
     def fit_of(self, support, b, level, value, flags=()):
-        """As in `NewtonRefits`; its intercepts are those of the classes."""
-        return Fit(support, b, level @ self.T, value, flags)
+        """As in `NewtonRefits`; its intercepts are those of the classes, or of the responses."""
+        b0 = level * np.diagonal(self.T) if self.each else level @ self.T
+        return Fit(support, b, b0, value, flags)
 
     def margins(self, eta):
         """As in `NewtonRefits`, one after another."""
@@ -174,9 +184,9 @@ class PredictorsModel(NewtonRefits, GramModel):
 
     def independent(self, support, lambda2):
         """Positions of columns of a support of which its others are combinations, where no ridge
-        tells them apart.
+        tells them apart; all of them where responses are fitted alone.
         """
-        if lambda2:
+        if self.each or lambda2:
             return super().independent(support, lambda2)
         if not self.hidden(support, 0.0):
             at = self.where[support]
@@ -234,9 +244,10 @@ class PredictorsModel(NewtonRefits, GramModel):
         """
         _, slopes, v = self.derivatives(fit)
         q = len(slopes)
-        own = np.array([float(v[s * (s + 3) // 2].sum()) for s in range(q)])
-        mean = max(own.mean(), 1e-8)
-        units = np.sqrt(np.maximum(own / mean, LEAST_UNIT)) if self.each else np.ones(q)
+        own = [float(v[s * (s + 3) // 2].sum()) for s in range(q)]
+        mean, units = max(sum(own) / q, 1e-8), np.ones(q)
+        if self.each:
+            units = np.sqrt(np.maximum(np.array(own) / mean, LEAST_UNIT))
         return -slopes.T, mean, units
 
     def _by_rows(self, fit):
@@ -254,7 +265,7 @@ class PredictorsModel(NewtonRefits, GramModel):
         """As `GramModel.quadratic`, by the mean curvature of the fit."""
         c, mean, _ = self._downhill(fit)
         rows = mean * self.G[self.where[fit.support], first : self.width]
-        a = mean * np.diagonal(self.G)[first : self.width]
+        a = mean * self.G.diagonal()[first : self.width]
         return Quadratic(rows, c[first:], a, self.inverse(fit, lambda2))
 
     def _downhill(self, fit):
@@ -284,7 +295,8 @@ class PredictorsModel(NewtonRefits, GramModel):
         held = self.hessians[key]
         if held is not None and _lacking(held.table.place, into):
             (q, size), place = (len(self.T), held.table.x.size), np.full(self.width, -1)
-            wanted = np.unique(into[into >= 0])
+            place[into[into >= 0]] = 0
+            wanted = np.flatnonzero(place == 0)
             place[wanted], m = np.arange(wanted.size), wanted.size
             table = held.table._replace(
                 center=np.zeros(self.width),
@@ -307,7 +319,7 @@ class PredictorsModel(NewtonRefits, GramModel):
         for s in range(q):
             for t in range(s + 1):
                 v = curvatures[pair]
-                H[s, :, t] = H[t, :, s] = (A * v) @ A.T if v.any() else 0.0
+                H[s, :, t] = H[t, :, s] = 0.0 if self.each and s != t else (A * v) @ A.T
                 pair += 1
         ridge[:, :k], x[:, :k] = 2.0 * lambda2, fit.b.T
         x[:, k:] = self.level(fit)
