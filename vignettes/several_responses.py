@@ -75,10 +75,42 @@ sizes = [40, 120] if SHORT else [30, 50, 80, 120, 200, 300]
 joint_and_separate(sizes, shares_found(sizes, repeats=2 if SHORT else 10))
 
 # %% [markdown]
+# ## Counts, and columns of 0 and 1
+#
+# The responses need not be normal. Counts of twelve kinds, of which some are rare and
+# some frequent, share their features in the same way, and so do twelve questions that
+# are answered by yes or no. How many of the six true features are among six that are
+# chosen, for all together, and on average for each alone?
+
+# %%
+rng, true = np.random.default_rng(3), np.flatnonzero(B.any(axis=1))
+signal, rates = 0.8 * X @ B, np.linspace(-1.0, 2.0, 12)
+tables = {
+    "poisson": rng.poisson(np.exp(np.clip(0.4 * signal + rates, -5, 5))),
+    "logistic": signal + rng.logistic(size=signal.shape) > 0,
+}
+for loss, table in tables.items():
+    together = l0path.fit(X, table, loss=loss, lambda2=1e-3, max_k=6)
+    alone = [
+        np.isin(true, l0path.fit(X, y, loss=loss, lambda2=1e-3, k=6).support(k=6))
+        for y in table.T
+    ]
+    found = np.isin(true, together.support(k=6)).sum()
+    print(f"{loss}: {found} of 6 together, {np.mean(alone) * 6:.1f} alone")
+
+# %% [markdown]
+# `predict` gives a column of means or probabilities for each response, and
+# `model.refit()` a regression of statsmodels for each.
+
+# %%
+together.model(k=6).refit()[together.coef(k=6).columns[0]].summary().tables[1]
+
+# %% [markdown]
 # ## What to take along
 #
 # * `fit(X, Y)` chooses features for all responses at once; `coef`, `predict`,
-#   `score_table`, `summary`, `compare` and `cv_fit` work as for one response.
+#   `score_table`, `summary`, `compare` and `cv_fit` work as for one response, and
+#   `loss=` may be any that is a sum over rows.
 # * Responses that share their features find them with fewer rows than each would need.
 # * Where responses have little in common, separate fits are the better question:
 #   compare the held-out errors.

@@ -8,6 +8,7 @@ from ..problem.conjugates import tangents
 from .perspective import envelope, prox
 
 BOUND_STEPS = 10  # steps between two evaluations of the restricted dual
+FAR = 1e3  # times the largest loss so far: one of an extrapolation that is not taken
 UNSEEN = 1e-11  # of the size of the loss: a change that it need not show
 
 
@@ -154,11 +155,13 @@ class Descent:
         share = (self.t - 1.0) / after
         V, E = self.B + share * (self.B - self.last), self.E + share * (self.E - self.last_E)
         loss, slopes, shift = self.model.slopes(E, V, self.shift)
-        if not np.isfinite(loss).all():  # an extrapolation beyond all numbers
-            nonfinite = ~np.isfinite(loss)
-            V = np.where(nonfinite, self.B, V)
-            E = np.where(nonfinite, self.E, E)
-            after = np.where(nonfinite, 1.0, after)
+        beyond = ~np.isfinite(loss)
+        if self.turn:
+            beyond |= loss > FAR * self.level
+        if beyond.any():  # an extrapolation too far, or beyond all numbers
+            V = np.where(beyond, self.B, V)
+            E = np.where(beyond, self.E, E)
+            after = np.where(beyond, 1.0, after)
             loss, slopes, shift = self.model.slopes(E, V, self.shift)
         self.shift = shift
         self.level = np.maximum(self.level, np.abs(loss))

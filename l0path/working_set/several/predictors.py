@@ -244,9 +244,10 @@ class PredictorsModel(NewtonRefits, GramModel):
         """
         _, slopes, v = self.derivatives(fit)
         q = len(slopes)
-        own = np.array([float(v[s * (s + 3) // 2].sum()) for s in range(q)])
-        mean = max(own.mean(), 1e-8)
-        units = np.sqrt(np.maximum(own / mean, LEAST_UNIT)) if self.each else np.ones(q)
+        own = [float(v[s * (s + 3) // 2].sum()) for s in range(q)]
+        mean, units = max(sum(own) / q, 1e-8), np.ones(q)
+        if self.each:
+            units = np.sqrt(np.maximum(np.array(own) / mean, LEAST_UNIT))
         return -slopes.T, mean, units
 
     def _by_rows(self, fit):
@@ -318,7 +319,7 @@ class PredictorsModel(NewtonRefits, GramModel):
         for s in range(q):
             for t in range(s + 1):
                 v = curvatures[pair]
-                H[s, :, t] = H[t, :, s] = (A * v) @ A.T if v.any() else 0.0
+                H[s, :, t] = H[t, :, s] = 0.0 if self.each and s != t else (A * v) @ A.T
                 pair += 1
         ridge[:, :k], x[:, :k] = 2.0 * lambda2, fit.b.T
         x[:, k:] = self.level(fit)
