@@ -82,7 +82,7 @@ REFUSED = {
     "exact": ({"algorithm": "exact", "lambda1": 0.1}, "lambda1.*algorithm='swap'"),
     "exact in a box": ({"algorithm": "exact", "lower": -1.0}, "bounds.*algorithm='swap'"),
     "integrality": ({"algorithm": IntegralityGeneration()}, "algorithm='swap'"),
-    "swap_size": ({"algorithm": LocalSearch(swap_size=2)}, "swap_size=1"),
+    "swap_size": ({"algorithm": LocalSearch(swap_size=3)}, "use swap_size=2"),
 }
 
 
