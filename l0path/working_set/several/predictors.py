@@ -64,9 +64,9 @@ class PredictorsModel(NewtonRefits, GramModel):
         self.begin_refits(problem)
         # of each response that is fitted alone; none of several classes
         self.each = [RowModel(one) for one in problem.of_each]
-        self.shares_of_each = 1.0 / np.diagonal(self.T) ** 2  # weights of the responses
         if self.each:
-            self.loss = response_sum(problem.loss, problem.y, 1.0 / np.diagonal(self.T))
+            self.shares_of_each = 1.0 / np.diagonal(self.T) ** 2  # weights of the responses
+            self.loss = response_sum(problem.loss, problem.y, np.sqrt(self.shares_of_each))
             self.codes = np.zeros(len(problem.y))  # which it does not read
         else:
             self.loss = softmax_of(self.T.shape[1])
