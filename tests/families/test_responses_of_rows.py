@@ -3,15 +3,14 @@ enumeration by the sum of single optima, single fits, derivatives, proofs, separ
 what is refused.
 """
 
-import math
 from itertools import combinations
-from typing import NamedTuple
 
 import numpy as np
 import oracles
 import pandas as pd
 import pytest
 import scipy.sparse
+from own_rows import RowByRow
 from thinning import slow_but, thinned
 
 import l0path
@@ -313,22 +312,8 @@ def test_what_is_not_served_is_refused_by_name(what):
 
 
 def test_a_loss_of_the_users_own():
-    @l0path.own_loss("log_cosh_of_several", link="identity", largest_curvature=1.0)
-    class LogCosh(NamedTuple):
-        scale: float
-
-        def value(self, y, eta):
-            r = abs(eta - y) / self.scale
-            return self.scale**2 * (r + math.log1p(math.exp(-2.0 * r)) - math.log(2.0))
-
-        def slope(self, y, eta):
-            return self.scale * math.tanh((eta - y) / self.scale)
-
-        def curvature(self, y, eta):
-            return 1.0 - math.tanh((eta - y) / self.scale) ** 2
-
     X, Y, _ = drawn("huber", 2)
-    path = l0path.fit(X, Y, loss=LogCosh(0.7), max_k=2)
+    path = l0path.fit(X, Y, loss=RowByRow(0.7), max_k=2)
     J = path.support(k=2)
-    singles = [l0path.fit(X[:, J], y, loss=LogCosh(0.7), k=2).model(k=2).objective for y in Y.T]
+    singles = [l0path.fit(X[:, J], y, loss=RowByRow(0.7), k=2).model(k=2).objective for y in Y.T]
     assert path.model(k=2).objective == pytest.approx(sum(singles), rel=1e-9)
