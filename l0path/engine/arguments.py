@@ -16,6 +16,7 @@ from ..problem.problem import row_weights as normalized_weights
 from ..problem.responses import LARGEST_EXPONENT, without_mean
 from ..problem.several import LARGEST_RESPONSE, offsets_of_responses
 from .responses import (
+    BY_OUTCOME,
     check_ends,
     check_signs,
     class_numbers,
@@ -28,12 +29,6 @@ from .responses import (
 # difference of offsets beyond which exp counts rows of coupled losses as none beside others
 FARTHEST_OFFSETS = 300.0
 MOST_ROWS = 2.0**53  # beyond it whole numbers have gaps
-BY_OUTCOME = (
-    "pass loss='binomial' (docs/families.md), or give each outcome a row, y = 1 with freq_weight "
-    "= the number of successes and y = 0 with that of failures: fit(pd.concat([X, X]), "
-    "np.repeat([1, 0], len(X)), loss='logistic', "
-    "freq_weight=np.concatenate([successes, failures]))"
-)
 
 
 def responses(y, n, loss, pos_label):

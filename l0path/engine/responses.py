@@ -17,6 +17,13 @@ from ..problem.responses import takes_zero
 from ..problem.several import LARGEST_RESPONSE, indicators
 from .grids import Grid
 
+BY_OUTCOME = (
+    "pass loss='binomial' (docs/families.md), or give each outcome a row, y = 1 with freq_weight "
+    "= the number of successes and y = 0 with that of failures: fit(pd.concat([X, X]), "
+    "np.repeat([1, 0], len(X)), loss='logistic', "
+    "freq_weight=np.concatenate([successes, failures]))"
+)
+
 
 def is_several(y, loss):
     """Whether y is a table of several responses, for a loss that takes it."""
@@ -76,10 +83,10 @@ def _coded_table(Y, loss, names):
         odd = np.flatnonzero(((Y != 0.0) & (Y != 1.0)).any(axis=0))
         if odd.size:
             value = Y[(Y[:, odd[0]] != 0.0) & (Y[:, odd[0]] != 1.0), odd[0]][0]
+            two = f"; if they count successes and failures, {BY_OUTCOME}" * (len(names) == 2)
             raise ValueError(
-                f"y has {value:g} in {names[odd[0]]}; several responses of loss={loss!r} are 0 and "
-                "1, or False and True, and two columns of successes and failures are for "
-                "loss='binomial'"
+                f"y has {len(names)} columns, and {value:g} in {names[odd[0]]}; several responses "
+                f"of loss={loss!r} are 0 and 1, or False and True{two}"
             )
         return 2.0 * Y - 1.0
     what = traits_named(loss).response
