@@ -275,6 +275,7 @@ def test_what_was_false_once_is_not_again(seed):
         ("columns", 209339),
         ("hierarchies", 206221),
         ("columns", 930147),
+        ("columns", 224833),
     ],
 )
 def test_what_was_false_once_of_a_kind_is_not_again(kind, seed):

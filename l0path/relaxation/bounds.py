@@ -220,9 +220,12 @@ def evaluate(dual, a, at=None):
     at: with a split the point of tangency (columns J, u (len(J), m)), a_i = w_i (z_i'u - y_i)
         exactly; its linear minorant of loss - sum d b^2 / 2 needs C + sum d u^2 / 2 and tau - d u.
     With lambda1 > 0 and unbounded columns, points are shrunk until |tau_j| <= lambda1 there: the
-    bound of the Lasso, which knows nothing of lambda0.
+    bound of the Lasso, which knows nothing of lambda0. In the place of points with slopes beyond
+    all numbers, as those of powers far out, there is the point 0.
     """
-    problem = dual.problem
+    problem, finite = dual.problem, np.isfinite(a).all(axis=0)
+    if dual.split is None and not finite.all():
+        a = np.where(finite, a, 0.0)
     a = feasible(problem.loss, problem.y, problem.weights, problem.intercept, a)
     return _finished(dual, a, problem.X.correlate(a), at)
 
