@@ -306,6 +306,8 @@ def _shrinkage(problem, data, support, beta, lambda1, lambda2):
     """lambda1 ||b||_1 + lambda2 ||b||^2 of the standardized coefficients of beta in the user's
     units; of several responses the sum by their weights.
     """
+    if not (lambda1 or lambda2):
+        return 0.0
     scale = problem.X.scale[support]
     if problem.turn is None:
         b = beta * scale

@@ -127,7 +127,7 @@ class GramModel(WorkingColumns):
         l1, *box = self._of_each(support, lambda1, len(each))
         if support.size:  # a first fit compiles it only where there is something to solve
             violation = solve_quadratics(H, each, l1, *box, x, 200)
-        paid = float((l1 * np.abs(x)).sum())
+        paid = float((l1 * np.abs(x)).sum()) if lambda1 else 0.0
         x = np.ascontiguousarray(x.T).reshape(q.shape)
         value = self.half_square - np.vdot(q, x) + 0.5 * np.vdot(x, G @ x)
         value += paid + lambda2 * np.vdot(x, x)
@@ -143,8 +143,10 @@ class GramModel(WorkingColumns):
         """lambda1 and the bounds of the coefficients of a support, for each of `count` responses:
         three arrays (count, k).
         """
-        roots = np.broadcast_to(self.roots, count)[:, None] * np.ones(support.size)
         low, high = self.bounds_of(support)
+        if count == 1:  # the usual case: small fits have many refits
+            return np.full((1, support.size), float(lambda1)), low[None], high[None]
+        roots = np.broadcast_to(self.roots, count)[:, None] * np.ones(support.size)
         return lambda1 * roots, roots * low, roots * high
 
     def on_rows(self, support, lambda2):
