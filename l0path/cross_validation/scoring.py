@@ -107,14 +107,15 @@ class HeldOutRows(NamedTuple):
         return self.path._transform(self.eta, None)
 
     @property
+    def by_class(self):
+        """Whether there is a predictor for each of several classes."""
+        return self.y.ndim == 2 and self.path.classes is not None
+
+    @property
     def responses(self):
-        """[(y, eta), ...] (n,) of each of several responses, or of the only one; None of several
-        classes.
-        """
+        """[(y, eta), ...] (n,) of each of several responses, or of the only one."""
         if self.y.ndim == 1:
             return [(self.y, self.eta)]
-        if self.path.classes is not None:
-            return None
         return [
             (np.ascontiguousarray(y), np.ascontiguousarray(eta))
             for y, eta in zip(self.y.T, self.eta.T, strict=True)
@@ -132,7 +133,7 @@ class HeldOutRows(NamedTuple):
 
 def deviance_rows(held):
     """The unit deviance of every row."""
-    if held.responses is None:
+    if held.by_class:
         return 2.0 * log_losses(held.y, held.eta)
     meta, loss, total = held.path._meta, held.path._loss_record(), 0.0
     shares = [1.0] if meta.responses is None else meta.response_weights
@@ -145,17 +146,16 @@ def deviance_rows(held):
 
 def predicted_codes(held):
     """The numbers of the predicted classes, (n,), or (n, r) of several responses."""
-    apart = held.responses is not None
-    return (held.eta > 0).astype(np.int64) if apart else held.eta.argmax(axis=1)
+    return held.eta.argmax(axis=1) if held.by_class else (held.eta > 0).astype(np.int64)
 
 
 def _misclassified(held):
-    codes = class_codes(held.y) if held.responses is None else (held.y > 0).astype(np.int64)
+    codes = class_codes(held.y) if held.by_class else (held.y > 0).astype(np.int64)
     return _over_responses((predicted_codes(held) != codes).astype(float))
 
 
 def _brier(held):
-    if held.responses is None:
+    if held.by_class:
         return ((held.mu - held.y) ** 2).sum(axis=1)
     return _over_responses((held.mu - (held.y > 0)) ** 2)
 
@@ -188,7 +188,7 @@ def _r2(held):
 def _auc(held):
     from sklearn.metrics import roc_auc_score
 
-    if held.responses is None:
+    if held.by_class:
         return _auc_of_classes(held)
     found = []
     for y, eta in held.responses:

@@ -351,7 +351,7 @@ def _data_given_anew(path, X, y, offset, trials):
     if meta.trials is not None and not math.isclose(counted_trials(data), meta.trials):
         raise ValueError(unknown)
     loss = data.loss if meta.traits.response == "survival" else path._loss_record()
-    return replace(data, loss=loss, groups=meta.groups)
+    return replace(data, loss=loss, groups=meta.groups, apart="L1" in meta.penalty)
 
 
 def _parameters(meta):

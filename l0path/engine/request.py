@@ -192,7 +192,7 @@ def request(X, y=None, *, data=None, **given) -> Request:
     plan = _plan(a)
     registry.refuse(plan.settings, data, *plan.least_shrinkage())
     responses.refuse_unserved(data, plan, a)
-    if data.responses is not None and (data.boxed or responses.shrinks(plan.lambda1)):
+    if responses.shrinks(plan.lambda1):
         data = replace(data, apart=True)
     by_name = _taken_by_name(table.X, a.feature_names, data.names)
     return Request(

@@ -1,5 +1,6 @@
 """Neighbors of a solution of several responses or classes, one exchange away: ranked by the table
-of `l0path.exchange.response_table`, which decides under the squared loss; refits decide elsewhere.
+of `l0path.exchange.response_table`, which decides under the squared loss without lambda1 and
+bounds; refits decide elsewhere.
 """
 
 import numpy as np
@@ -19,25 +20,28 @@ class ResponseNeighbors(Neighbors):
         """See `Around`."""
         s = self.solution
         self.units, self.locked = s.support, np.isin(s.support, self.problem.forced)
-        self.exact, self.model = self.problem.quadratic, make_model(self.problem)
+        self.exact, self.model = self.problem.closed_form(s.lambda1), make_model(self.problem)
         self.fit = None
         self.fit = self.refit(s.support)
 
     def refit(self, support, start=None, target=np.inf):
         """The Fit on a sorted support; None once `target` is out of reach."""
-        start = self.fit if start is None else start
+        start, s = self.fit if start is None else start, self.solution
         self.model.grow(support)
         if start is None:
-            return self.model.refit(support, 0.0, self.solution.lambda2)
+            return self.model.refit(support, s.lambda1, s.lambda2)
         b = np.zeros((support.size, start.b.shape[1]))
         b[np.isin(support, start.support)] = start.b[np.isin(start.support, support)]
-        return self.model.refit(support, 0.0, self.solution.lambda2, (b, start.b0), target)
+        return self.model.refit(support, s.lambda1, s.lambda2, (b, start.b0), target)
 
     def table(self):
         """As `Neighbors.table`."""
         fit, p = self.fit, self.problem
         self.model.read([fit.support])
-        lambda2 = self.solution.lambda2
+        lambda2, dependent = (
+            self.solution.lambda2,
+            bool(self.solution.lambda1 or self.problem.boxed),
+        )
         state = self.model.over_all([fit], lambda2)[0]
         step = max(256, TABLE_ENTRIES // (fit.support.size + 1))
         for start in range(0, p.X.p, step):
@@ -47,7 +51,9 @@ class ResponseNeighbors(Neighbors):
             skip[inside - start] = True
             quadratic = self.model.of_all(fit, state, part)
             b = self.model.in_units(fit)
-            change = response_table.all_exchanges(b, quadratic, lambda2, skip, self.locked).swap
+            change = response_table.all_exchanges(
+                b, quadratic, lambda2, skip, self.locked, dependent
+            ).swap
             if self.lambda0:
                 cost = np.where(skip, 0.0, p.factor[part])
                 change = change + self.lambda0 * (cost - p.factor[fit.support][:, None])
@@ -60,7 +66,7 @@ class ResponseGroupNeighbors(GroupNeighbors):
     def prepare(self):
         """See `Around`."""
         s = self.solution
-        self.model = GroupModel(make_model(self.problem), 0.0, s.lambda2)
+        self.model = GroupModel(make_model(self.problem), s.lambda1, s.lambda2)
         self.fit = self.model.refit(s.groups)
         self._take_groups()
 

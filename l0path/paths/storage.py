@@ -447,11 +447,13 @@ def _check_meta(meta):
     response, classes = meta.traits.response, len(meta.classes or ())
     if meta.loss in SEVERAL:
         fitting = classes == len(meta.responses or ())
-    else:
+    elif meta.responses is not None:
+        fitting = meta.classes is None and takes_several(meta.loss)
+    elif response in ("classes", "ordered"):
         fitting = classes >= 2 if response == "ordered" else classes == 2
-    if meta.responses is not None and meta.loss not in SEVERAL:
-        fitting, response = classes == 0 and takes_several(meta.loss), "classes"
-    if not (fitting if response in ("classes", "ordered") else meta.classes is None):
+    else:
+        fitting = meta.classes is None
+    if not fitting:
         raise ValueError(f"{classes} classes do not fit loss={meta.loss!r}")
     survival = response == "survival"
     if meta.traits.partial != (meta.ties is not None) or (meta.strata is not None and not survival):

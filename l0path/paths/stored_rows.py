@@ -258,6 +258,7 @@ def rows_read(entry: dict, meta: Meta, stored: Any) -> Data:
         copies=copies,
         responses=meta.responses,
         response_weights=meta.response_weights,
+        apart="L1" in meta.penalty,
         strata=meta.strata,
         index=_index(entry["index"], n, stored),
         **given,

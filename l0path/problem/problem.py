@@ -57,7 +57,7 @@ class Data:
     copies: np.ndarray | None = None
     responses: tuple | None = None  # names of several responses
     response_weights: np.ndarray | None = None
-    apart: bool = False  # whether lambda1 or bounds are about the coefficients of each response
+    apart: bool = False  # whether lambda1 is about the coefficients of each response
     strata: tuple | None = None  # labels of the strata of survival times
     index: Any = None  # labels of the rows, of a table
 
@@ -490,7 +490,7 @@ def _centered(data, y, offset, weights):
     shift = weights @ y if data.intercept else np.zeros(y.shape[1:])
     if data.responses is None:
         return y - float(shift), offset, float(shift), None
-    y, turn = turned(y - shift, weights, data.response_weights, data.apart)
+    y, turn = turned(y - shift, weights, data.response_weights, data.apart or data.boxed)
     return y, offset, shift, turn
 
 

@@ -45,7 +45,7 @@ class GramModel(WorkingColumns):
         self.reads += 1
         # coefficients of several responses are those of the user times these
         self.roots = np.ones(1)
-        if p.turn is not None and self.q_all.ndim == 2 and p.turn.shape[0] == p.turn.shape[1]:
+        if p.turn is not None and p.turn.shape[0] == p.turn.shape[1]:
             self.roots = 1.0 / np.diagonal(p.turn)
         self.half_square = 0.5 * float(np.sum(p.weights @ (p.y * p.y)))
         self.G = np.empty((0, 0))

@@ -120,6 +120,43 @@ def test_squared_responses_keep_to_themselves_under_lambda1_and_bounds(seed):
         assert own <= min(values) * (1 + 1e-8)
 
 
+@pytest.mark.parametrize("groups", [None, [0, 0, 1, 2, 3]])
+@pytest.mark.parametrize("kind", ["squared", "poisson"])
+@pytest.mark.parametrize("same", [{"lambda1": 0.05}, {"lower": -0.1, "upper": 0.2}])
+def test_alternatives_have_the_penalties_of_the_fit(same, kind, groups):
+    X, _, Y = drawn("poisson", 12)
+    path = l0path.fit(X, Y, loss=kind, max_k=3, groups=groups, **same)
+    model, same = path.model(k=2), {"loss": kind, **same}
+    columns = [[j] for j in range(5)] if groups is None else [[0, 1], [2], [3], [4]]
+    inside = list(path._solutions[2].units)
+
+    def value(units):
+        S = sorted(j for g in units for j in columns[g])
+        return value_of(X, Y, S, same, np.zeros(Y.shape), np.ones(3))
+
+    others = [g for g in range(len(columns)) if g not in inside]
+    near = sorted(value([*[g for g in inside if g != i], j]) for i in inside for j in others)
+    found = model.alternatives(n=3).objective
+    np.testing.assert_allclose(found, near[: len(found)], rtol=1e-7)
+    rises = [value([g for g in inside if g != i]) - value(inside) for i in inside]
+    table = model.summary().table
+    np.testing.assert_allclose(table.increase_if_dropped, rises, rtol=1e-5, atol=1e-9)
+
+
+@pytest.mark.parametrize("given", [{"lambda1": 0.2}, {"lower": -0.1}])
+def test_loaded_responses_keep_to_themselves_too(given, tmp_path):
+    """One that others explain is no combination of theirs under lambda1 and bounds."""
+    X, _, Y = drawn("huber", 31)
+    Y[:, 2] = Y[:, 0] - 2.0 * Y[:, 1]
+    path = l0path.fit(X, Y, max_k=3, **given)
+    path.save(tmp_path / "path.l0", data=True)
+    path.save(tmp_path / "bare.l0")
+    before = path.model(k=2).alternatives(n=3)
+    for file, data in (("path.l0", {}), ("bare.l0", {"X": X, "y": Y})):
+        after = l0path.load(tmp_path / file).model(k=2).alternatives(n=3, **data)
+        pd.testing.assert_frame_equal(after, before)
+
+
 @pytest.mark.parametrize("loss", ["squared", "poisson"])
 def test_a_grid_of_lambda1_begins_where_all_coefficients_are_zero(loss):
     X, Y, _ = drawn("poisson", 3)
