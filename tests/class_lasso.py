@@ -1,5 +1,5 @@
-"""The least penalized loss of several classes by a slow twin: proximal gradients of the r coefficients
-of every column, none of which is tied to the others.
+"""The least penalized loss of several classes by a slow twin: proximal gradients of the r
+coefficients of every column, none of which is tied to the others.
 """
 
 import numpy as np

@@ -1,5 +1,5 @@
-"""lambda1 of several classes: enumeration with a slow solver, the conditions of optimality, and what
-results say.
+"""lambda1 of several classes: enumeration with a slow solver, the conditions of optimality, and
+what results say.
 """
 
 from itertools import combinations
