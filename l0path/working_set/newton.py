@@ -325,7 +325,7 @@ def refit(rows, S, shrunk, box, x, stopping, eta):
     model, reference = begin(rows, S, shrunk, box, x)
     work, held, span = row_work(rows, x.size, S.size, eta), filled(x.size, 0.0), np.empty(2)
     F = value_at(rows, S, model, x, eta)
-    damping, first, scale, worst, status = 0.0, np.inf, 0.0, np.inf, MAX_ITER
+    damping, first, unmoved, scale, worst, status = 0.0, np.inf, -1.0, 0.0, np.inf, MAX_ITER
     far, margin = _reach(rows, eta, span)
     trace, near, close, before = 1e-300, False, False, np.inf
     if far <= ETA_CAP:
@@ -391,6 +391,9 @@ def refit(rows, S, shrunk, box, x, stopping, eta):
         if converged or (idle and flat and little):
             status = CONVERGED
             break
+        if promised == 0.0 and damping == unmoved:
+            break  # as all steps to come it ends where it began
+        unmoved = damping if promised == 0.0 else -1.0
     if capped > 0 and status != SEPARATED and far > FAR_OUT[capped] and diverged(model):
         status = SEPARATED
         _cut_back(rows, S, model, work, held)
