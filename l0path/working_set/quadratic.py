@@ -1,5 +1,6 @@
 """Quadratics with an l1 norm and a box: active signs and bounds, by plain loops."""
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -25,14 +26,17 @@ def solve_quadratic(H, q, l1, lower, upper, x, max_rounds):
 
     Cholesky on the coordinates that are neither zero under an l1 nor at a bound, moved to the first
     sign change or bound on the way, and a coordinate sweep that lets others in. Returns the largest
-    violation of the optimality conditions, relative to max |q|.
+    violation of the optimality conditions, relative to max |q|, as they are and (the slopes of a
+    short column are small beside those of long ones) in units of the roots of the diagonal of H.
     """
     k = x.size
     program = QuadraticProgram(H, q, l1, lower, upper)
     L, z, free = np.empty((k, k)), np.empty(k), np.empty(k, np.int64)
-    scale = 1e-300
+    scale, own, unit = 1e-300, 1e-300, np.empty(k)
     for j in range(k):
+        unit[j] = math.sqrt(max(H[j, j], 1e-300))
         scale = max(scale, abs(q[j]) + l1[j])
+        own = max(own, (abs(q[j]) + l1[j]) / unit[j])
         x[j] = min(max(x[j], lower[j]), upper[j])
     worst = np.inf
     for turn in range(max_rounds):
@@ -43,11 +47,11 @@ def solve_quadratic(H, q, l1, lower, upper, x, max_rounds):
                 break
         worst = 0.0
         for j in range(k):
-            t = _correlation(program, x, j)
-            worst = max(worst, violation(t, x[j], l1[j], lower[j], upper[j]))
-        if worst <= 1e-13 * scale:
+            t = violation(_correlation(program, x, j), x[j], l1[j], lower[j], upper[j])
+            worst = max(worst, t / max(min(scale, own * unit[j]), 1e-300))
+        if worst <= 1e-13:
             break
-    return worst / scale
+    return worst
 
 
 @njit
