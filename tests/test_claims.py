@@ -267,7 +267,8 @@ def test_what_was_false_once_is_not_again(seed):
 # predictors in which large numbers cancel, bounds from points that are not feasible far out, steps
 # that rounding hides beside columns far from the origin, fits from rows that are above those of
 # steps, extrapolations far above all losses before; of the oracle: a Hessian singular to the last
-# bit, slopes of columns of size 1e7; bounds of columns far shorter than others
+# bit, slopes of columns of size 1e7; bounds of columns far shorter than others, quantiles
+# on such columns
 @pytest.mark.parametrize(
     ("kind", "seed"),
     [
@@ -282,6 +283,8 @@ def test_what_was_false_once_is_not_again(seed):
         ("columns", 930147),
         ("columns", 224833),
         ("hierarchies", 224439),
+        ("columns", 225072),
+        ("columns", 225957),
     ],
 )
 def test_what_was_false_once_of_a_kind_is_not_again(kind, seed):
