@@ -119,7 +119,8 @@ def fit(
     lambda1, lambda2 : float, sequence of float, "grid" or `l0path.grid`, optional
         Weights >= 0 of ||b||_1 and of ||b||_2^2, in units of the mean loss. Every pair of values is
         one slice of the path. "grid" takes ten values, from one that shrinks much to 1e-4 of it.
-        None means 0.
+        None means 0. A number added to the coefficients of all of several classes says nothing:
+        they are those of the smallest penalty.
     fit_intercept : bool, optional
         Whether there is an intercept. It is never penalized and never counted. None means True, or
         with a formula what it says.

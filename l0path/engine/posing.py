@@ -226,8 +226,8 @@ def _slices(problem, model, plan):
     lambda2 = np.zeros(1) if plan.lambda2 is None else plan.lambda2
     if isinstance(lambda1, Grid):
         gradient = null_gradient(model, null)
-        if problem.turn is not None:  # coefficients are those times the roots of weights
-            gradient = gradient * np.diagonal(problem.turn)
+        if problem.turn is not None:  # coefficients are those times the roots of weights, or of
+            gradient = gradient @ problem.turn  # contrasts of classes
         top = float(np.abs(gradient).max(initial=0.0))
         lambda1 = lambda1.values("lambda1", max(top, 1e-300))
     if isinstance(lambda2, Grid):

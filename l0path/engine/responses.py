@@ -219,8 +219,6 @@ def refuse_unserved(data, plan, a):
     )
     if not search and not isinstance(settings, BranchAndBound):
         what = f"algorithm={a.algorithm!r}: use algorithm='swap' (swap_size at most 2) or 'exact'"
-    elif classes and shrinks(plan.lambda1):
-        what = "lambda1: use lambda2"
     elif classes and data.boxed:
         what = "bounds on coefficients: leave lower= and upper= out"
     elif isinstance(settings, BranchAndBound) and (data.boxed or shrinks(plan.lambda1)):

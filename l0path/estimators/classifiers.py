@@ -83,7 +83,8 @@ class L0Classifier(ClassifierMethods, ModelOfOneSize):
     classes_ : ndarray of shape (r,)
         The sorted labels.
     coef_ : ndarray of shape (1, p), or (r, p) for r > 2 classes
-        The coefficients in units of X; those of several classes sum to zero over the classes.
+        The coefficients in units of X; those of several classes sum to zero over the classes, or
+        with lambda1 have the median zero where lambda2 is 0.
         Ordered classes have one row: positive numbers favor higher classes, in the order of
         `path_.classes`.
     intercept_ : ndarray of shape (1,) or (r,)

@@ -150,7 +150,7 @@ def knockoff_filter(
         does), so that W_j is large for features that enter early and before their knockoffs. Both
         are valid; the first had more power in simulations (`tests/benchmarks/inference.py`). With
         several responses or classes |b_j| is the length of the vector (b_j1, ..., b_jr), each
-        response times the root of its weight; coefficients of classes sum to zero.
+        response times the root of its weight; coefficients of classes are those of the path.
     s : str or array-like of shape (p,), default "mvr"
         How far knockoffs keep from their features: "mvr", "sdp" or "equi"
         (`l0path.inference.gaussian_knockoffs`), or numbers in units of each feature's variance. A

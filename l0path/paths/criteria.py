@@ -153,14 +153,23 @@ def predictors(meta):
     return len(meta.responses) - (meta.classes is not None)
 
 
+def _free_of_classes(meta, s):
+    """Number of free coefficients of a solution of several classes: one less than classes for each
+    column, or where lambda1 has set some to 0 those that are left.
+    """
+    if not s.lambda1:
+        return np.count_nonzero(present(s.beta)) * predictors(meta)
+    return np.minimum(np.count_nonzero(s.beta, axis=1), predictors(meta)).sum()
+
+
 def _criteria(path, q, chosen, ebic_gamma):
     """{name: (m,)} of the log-likelihood and the criteria that every likelihood has."""
     meta, n, squared = path._meta, observations(path._meta), path._meta.traits.gaussian
     loss = np.array([s.loss for s in path._solutions]) * _share(meta)
     df = np.array([s.n_nonzero for s in path._solutions]) + float(intercepts(meta))
-    if meta.classes is not None and meta.responses is not None:  # coefficients sum to zero
-        free = [np.count_nonzero(present(s.beta)) * predictors(meta) for s in path._solutions]
-        df = np.array(free) + float(intercepts(meta))
+    if meta.classes is not None and meta.responses is not None:
+        df = np.array([_free_of_classes(meta, s) for s in path._solutions])
+        df = df + float(intercepts(meta))
     weighed = np.log(meta.response_weights).sum() if squared and meta.responses else 0.0
     with np.errstate(divide="ignore", invalid="ignore"):
         loglik = _log_likelihood(path)(loss) + 0.5 * meta.n_eff * weighed

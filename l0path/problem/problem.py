@@ -212,6 +212,11 @@ class Problem:
             for y, offset in zip(_columns(self.y), _columns(self.offset), strict=True)
         ]
 
+    @property
+    def by_class(self):
+        """Whether the r coefficients of a column are those of several classes."""
+        return isinstance(self.loss, Multinomial)
+
     def fits_of_each(self, fit):
         """The `Fit` of each of the problems `of_each`; their values are not known."""
         own = fit.b * np.diagonal(self.turn)

@@ -16,6 +16,8 @@ from .losses import Multinomial, mean_of_rows
 
 # values of y beyond, or all below the inverse, are refused: their squares are summed
 LARGEST_RESPONSE = 1e100
+NO_RIDGE = 1e-200  # a lambda2 below it is none
+LAST_DIGITS = 1e-14  # of the largest coefficient of a column: one that rounding alone tells from 0
 LEAST_SINGULAR_VALUE = 1e-14  # of the largest: responses below it are combinations of others
 
 
@@ -87,6 +89,26 @@ def contrasts(r):
         T[a - 1, :a], T[a - 1, a] = 1.0, -a
         T[a - 1] /= np.sqrt(a * (a + 1.0))
     return T
+
+
+def centered(b, lambda1, lambda2):
+    """Coefficients (k, r) of r classes that say the same as b (k, r), with the number added to all
+    of a row that makes lambda1 ||b||_1 + lambda2 ||b||^2 least: their mean is 0 without lambda1,
+    their median without lambda2.
+
+    With a_c = -b_c and their mean m the number solves 2 lambda2 r (x - m) + lambda1 sum_c sign(x -
+    a_c) = 0. It is the median of the r kinks a_c and of the r + 1 roots between them (Li & Osher,
+    Inverse Problems and Imaging 3, 2009, section 2). Without lambda2 the root in the middle is
+    left, the limit of smaller and smaller ridges.
+    """
+    b = b - b.mean(axis=1, keepdims=True)
+    if not lambda1:
+        return b
+    k, r = b.shape
+    roots = lambda1 * (r - 2.0 * np.arange(r + 1)) / (r * max(2.0 * lambda2, NO_RIDGE))
+    b += np.median(np.hstack([-b, np.tile(roots, (k, 1))]), axis=1, keepdims=True)
+    b[np.abs(b) <= LAST_DIGITS * np.abs(b).max(axis=1, keepdims=True, initial=0.0)] = 0.0
+    return b
 
 
 def probabilities(eta):

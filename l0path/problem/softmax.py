@@ -48,6 +48,17 @@ def softmax_of(r):
     return Softmax(contrasts(r).ravel(), r)
 
 
+def softmax_by_class(r):
+    """The `Softmax` of a predictor for each of r classes: T is the identity, q = r."""
+    return Softmax(np.eye(r).ravel(), r)
+
+
+@njit
+def predictors_of(loss):
+    """q."""
+    return loss.contrasts.size // loss.classes
+
+
 @njit
 def of_classes(loss, u, e):
     """Fill e (r, n) with the predictors of the classes by those of the contrasts, u (q n,)."""
@@ -55,7 +66,7 @@ def of_classes(loss, u, e):
     for c in range(r):
         for i in range(n):
             e[c, i] = 0.0
-        for s in range(r - 1):
+        for s in range(predictors_of(loss)):
             t, at = loss.contrasts[s * r + c], s * n
             for i in range(n):
                 e[c, i] += t * u[at + i]
@@ -121,8 +132,8 @@ def shares(loss, y, u, weights, P):
 @njit
 def own_contrasts(loss, y):
     """(q, n), the contrasts of each row's own class."""
-    out = np.empty((loss.classes - 1, y.size))
-    for s in range(loss.classes - 1):
+    out = np.empty((predictors_of(loss), y.size))
+    for s in range(out.shape[0]):
         for i in range(y.size):
             out[s, i] = loss.contrasts[s * loss.classes + int(y[i])]
     return out
@@ -134,7 +145,7 @@ def slopes_of(loss, own, P, slopes):
     A row's own class has no term, so that small slopes are known to all their digits.
     """
     r, n = P.shape
-    for s in range(r - 1):
+    for s in range(predictors_of(loss)):
         D = slopes[s * n : s * n + n]
         for c in range(r):
             t = loss.contrasts[s * r + c]
@@ -172,7 +183,7 @@ def softmax_derivatives_of_rows(loss, y, eta, weights, slopes, curvatures):
     P, own = np.empty((r, n)), own_contrasts(loss, y)
     value = shares(loss, y, eta, weights, P)
     slopes_of(loss, own, P, slopes)  # which are means of contrasts beyond those of the own class
-    for s in range(r - 1):
+    for s in range(predictors_of(loss)):
         for t in range(s + 1):
             v = curvatures[pair * n : pair * n + n]
             for i in range(n):
@@ -262,7 +273,7 @@ def _shares_of_dual(loss, y, inverse, slopes, dual, c, share, d):
     n = y.size
     for i in range(n):
         share[i] = d[i] = 0.0
-    for s in range(loss.classes - 1):
+    for s in range(predictors_of(loss)):
         t, at = loss.contrasts[s * loss.classes + c], s * n
         for i in range(n):
             share[i] += t * slopes[at + i]
@@ -314,7 +325,7 @@ def softmax_drawn_back_rows(loss, y, weights, eta, slopes, ahead, dual, moved):
         for i in range(n):
             if _left(share[i], change[i]) < 0.0:
                 kept[i] = min(kept[i], 0.5 * max(share[i], HIDDEN) / abs(change[i]))
-    for s in range(loss.classes - 1):
+    for s in range(predictors_of(loss)):
         for i in range(n):
             at = s * n + i
             moved[at] = (kept[i] - 1.0) * (dual[at] - slopes[at])

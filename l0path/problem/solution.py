@@ -8,7 +8,7 @@ from ..core.status import OF_SMOOTHED, FitStatus, Optimality
 from .dependence import basic
 from .losses import OWN_LOSSES, name_of
 from .problem import EPS
-from .several import summed_loss
+from .several import centered, summed_loss
 from .traits import NO_RECESSION
 from .verbs import Free, free_at
 
@@ -152,7 +152,7 @@ def in_user_units(
     support = fit.support
     if predicted is None and not (lambda1 or lambda2):  # a known predictor spares a read of X
         fit = _independent(problem, fit)
-    beta, intercept = _coefficients(problem, data, fit)
+    beta, intercept = _coefficients(problem, data, fit, lambda1, lambda2)
     if predicted is None:
         predicted = data.design.dot(support, beta) if support.size else np.zeros(data.y.shape)
     eta = _predictors(problem, data, weights, (support, beta, intercept), predicted)
@@ -304,7 +304,8 @@ def _loss_at(data, weights, eta):
 
 def _shrinkage(problem, data, support, beta, lambda1, lambda2):
     """lambda1 ||b||_1 + lambda2 ||b||^2 of the standardized coefficients of beta in the user's
-    units; of several responses the sum by their weights.
+    units; of several responses the sum by their weights, of several classes the least of all
+    coefficients that say the same.
     """
     if not (lambda1 or lambda2):
         return 0.0
@@ -313,11 +314,14 @@ def _shrinkage(problem, data, support, beta, lambda1, lambda2):
         b = beta * scale
         return float(lambda1 * np.abs(b).sum() + lambda2 * b @ b)
     b, v = beta * scale[:, None], data.response_weights
+    b = b if data.classes is None else centered(b, lambda1, lambda2)
     return float((lambda1 * np.abs(b).sum(axis=0) + lambda2 * (b * b).sum(axis=0)) @ v)
 
 
-def _coefficients(problem, data, fit):
-    """(beta, intercept) of a fit, in the user's units."""
+def _coefficients(problem, data, fit, lambda1=0.0, lambda2=0.0):
+    """(beta, intercept) of a fit, in the user's units; those of classes as the penalties, which
+    are least there, have them. Intercepts of classes sum to zero.
+    """
     X, support = problem.X, fit.support
     if problem.turn is None:
         beta = fit.b / X.scale[support]
@@ -325,6 +329,9 @@ def _coefficients(problem, data, fit):
     else:
         beta = fit.b / X.scale[support][:, None] @ problem.turn
         intercept = fit.b0 - X.center[support] @ beta if data.intercept else np.zeros(beta.shape[1])
+        if lambda1 and data.classes is not None:
+            own = centered(fit.b @ problem.turn, lambda1, lambda2)
+            beta = own / X.scale[support][:, None]
     return beta, intercept
 
 

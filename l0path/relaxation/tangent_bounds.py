@@ -114,7 +114,7 @@ def _tangents_of_rows(problem, solutions):
 
 def _tangents_of_responses(problem, solutions):
     """As `_tangents`, for several responses or classes."""
-    p, lambda2 = problem, solutions[0].lambda2
+    p, lambda1, lambda2 = problem, solutions[0].lambda1, solutions[0].lambda2
     slopes, base, size = [], [], []
     for s in solutions:
         kept = p.usable[s.support]
@@ -127,9 +127,12 @@ def _tangents_of_responses(problem, solutions):
         base.append(value - (one * move).sum())
         size.append(abs(value) + np.abs(one * move).sum())
     g = p.X.correlate(np.hstack(slopes)).reshape(p.X.p, len(solutions), -1)
+    if lambda1:  # each class has a coefficient, or each response, all of whose terms weigh alike
+        weights = np.ones(p.turn.shape[1]) if p.by_class else np.diagonal(p.turn) ** -2.0
+        g = np.sqrt(weights) * np.maximum(np.abs(g @ p.turn) - lambda1, 0.0)
+    square = (g * g).sum(axis=2)
     with np.errstate(divide="ignore", invalid="ignore"):
-        gains = (g * g).sum(axis=2) / (4.0 * lambda2)
-    gains = np.where(p.usable[:, None], np.where(np.isnan(gains), np.inf, gains), 0.0)
+        gains = np.where(p.usable[:, None] & (square > 0.0), square / (4.0 * lambda2), 0.0)
     return np.array(base), gains, SUMMED * (np.array(size) + gains.max(axis=0, initial=0.0))
 
 

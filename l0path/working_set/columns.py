@@ -320,9 +320,9 @@ class WorkingColumns:
                 return e, fit
         return -1, None
 
-    def independent(self, support, lambda2):
+    def independent(self, support, shrunk):
         """Positions in a support of the columns that refits give coefficients: all of them, where
-        they bear linear dependence.
+        they bear linear dependence. shrunk: lambda1 or lambda2, one that is not 0.
         """
         return np.arange(support.size)
 

@@ -356,7 +356,7 @@ class GroupModel:
             value = model.half_square - np.vdot(q, b) + 0.5 * np.vdot(b, G @ b)
             value += self.lambda2 * np.vdot(b, b)
             return GroupFit(support, b, self.problem.shift, float(value), (), groups)
-        shared, kept = None, model.independent(support, self.lambda2)
+        shared, kept = None, model.independent(support, self.lambda1 or self.lambda2)
         # coefficients without a finite optimum are far out
         if start is not None and FitStatus.SEPARATED not in start.flags:
             shared = carried(start, support[kept]), start.b0

@@ -194,9 +194,9 @@ RESPONSES = {
 
 def _shrinkage_and_boxes(rng, loss, record, options):
     penalties(rng, loss, options)
-    if loss in ("several", "multinomial"):
+    if loss == "several":
         options.pop("lambda1", None)
-    elif rng.random() < 0.25:
+    elif loss != "multinomial" and rng.random() < 0.25:
         record["lower"], record["upper"] = boxes(rng, record["X"].shape[1])
         options["lower"], options["upper"] = record["lower"], record["upper"]
 

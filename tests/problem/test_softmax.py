@@ -6,7 +6,7 @@ from scipy.special import xlogy
 
 from l0path.problem import verbs
 from l0path.problem.several import contrasts, indicators, log_losses, probabilities
-from l0path.problem.softmax import softmax_of
+from l0path.problem.softmax import softmax_by_class, softmax_of
 
 N = 23
 
@@ -29,9 +29,12 @@ def divergence(p, P, weights):
 
 
 @pytest.mark.parametrize("r", [2, 3, 4, 7])
-def test_values_and_derivatives(r):
+@pytest.mark.parametrize("by_class", [False, True])
+def test_values_and_derivatives(r, by_class):
     loss, y, u, weights = drawn(r)
     T, q = contrasts(r), r - 1
+    if by_class:  # a predictor for each class
+        loss, T, q, u = softmax_by_class(r), np.eye(r), r, np.append(u, u[:N])
     eta = u.reshape(q, N).T @ T
     P, value = probabilities(eta), weights @ log_losses(indicators(y, r), eta)
     slopes, v = np.empty(q * N), np.empty(q * (q + 1) // 2 * N)

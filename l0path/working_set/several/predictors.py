@@ -23,8 +23,8 @@ from ...core.dispatch import njit
 from ...problem.losses import Squared
 from ...problem.problem import Fit
 from ...problem.response_sum import response_sum
-from ...problem.several import class_codes
-from ...problem.softmax import softmax_of
+from ...problem.several import centered, class_codes
+from ...problem.softmax import softmax_by_class, softmax_of
 from ...problem.verbs import derivatives, loss_data
 from .. import newton
 from ..columns import CONDITION, Quadratic, WorkingColumns
@@ -32,7 +32,7 @@ from ..curvature import Derivatives, LocalTable
 from ..gram import FitState, GramModel
 from ..groups import GramCurvature, inverse
 from ..linear_algebra import invert, products
-from ..refits import NewtonRefits
+from ..refits import NewtonRefits, refit_in_turn
 from ..rows import RowModel
 
 HELD = 128  # quadratics that are held
@@ -71,6 +71,15 @@ class PredictorsModel(NewtonRefits, GramModel):
         else:
             self.loss = softmax_of(self.T.shape[1])
             self.codes = class_codes(problem.y).astype(np.float64)
+            # with a predictor for each class
+            self.class_rows = newton.LossRows(
+                loss_data(softmax_by_class(self.T.shape[1])),
+                self.codes,
+                problem.weights,
+                problem.offset.T.flatten(),
+                problem.intercept,
+                np.empty((0, 0)),
+            )
         self.turned_offset = (problem.offset @ self.back).T.flatten()  # (q n,)
         self.start = np.zeros(len(self.T))
         self.start = self.refit(np.empty(0, np.int64), 0.0, 0.0).b0 @ self.back
@@ -111,6 +120,31 @@ class PredictorsModel(NewtonRefits, GramModel):
             found.append(fit)
             value += self.shares_of_each[s] * fit.value
         return self.together(support, found, value)
+
+    def _descended(self, support, basis, start, rules):
+        """As in `NewtonRefits`. Under lambda1 classes have a coefficient each, and the number
+        common to those of a column is what makes the penalties least.
+        """
+        shrunk, box, target, _ = rules
+        if self.each or not shrunk.lambda1:
+            return super()._descended(support, basis, start, rules)
+        (_, S, _), (b, level), r = basis, start, self.T.shape[1]
+        rows, (b, level) = self.class_rows._replace(Z=self.Z), (b @ self.T, level @ self.T)
+        b = centered(b, shrunk.lambda1, shrunk.lambda2)
+        x = (np.vstack([b, level]) if rows.intercept else b).T.flatten()
+        eta = np.empty(rows.offset.size)
+        _, status, value, _ = refit_in_turn(
+            rows,
+            S[None],
+            shrunk,
+            newton.Box(box.lower[None], box.upper[None]),
+            x[None],
+            self.stopping(target, True),
+            eta,
+        )
+        x = x.reshape(r, -1).T @ self.back
+        b, level = (x[:-1], x[-1]) if rows.intercept else (x, start[1])
+        return (status, value, np.ascontiguousarray(b), level), eta
 
     def alike(self):
         """The models of each response, which know of the columns what this one knows."""
@@ -182,12 +216,12 @@ class PredictorsModel(NewtonRefits, GramModel):
         self.reads += out.reads
         return out, self._downhill(null)[1]
 
-    def independent(self, support, lambda2):
-        """Positions of columns of a support of which its others are combinations, where no ridge
-        tells them apart; all of them where responses are fitted alone.
+    def independent(self, support, shrunk):
+        """Positions of columns of a support of which its others are combinations, where no
+        shrinkage tells them apart; all of them where responses are fitted alone.
         """
-        if self.each or lambda2:
-            return super().independent(support, lambda2)
+        if self.each or shrunk:
+            return super().independent(support, shrunk)
         if not self.hidden(support, 0.0):
             at = self.where[support]
             return inverse(self.G[at[:, None], at])[1]
@@ -285,9 +319,9 @@ class PredictorsModel(NewtonRefits, GramModel):
         """As in `WorkingColumns`."""
         return fit.b * self._downhill(fit)[2] if self.each else fit.b
 
-    def local_table(self, fit, lambda2, into):
-        """As `RowModel.local_table`, by the curvatures of the fit, of the working columns `into`,
-        -1 for none; None where some direction has no clear curvature.
+    def local_table(self, fit, lambda2, into, closely=True):
+        """As `RowModel.local_table`, closely in any case, of the working columns `into`, -1 for
+        none; None where some direction has no clear curvature.
         """
         key = *_numbers(fit), lambda2
         if key not in self.hessians:
