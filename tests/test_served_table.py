@@ -39,8 +39,7 @@ def test_refusals_name_the_argument_or_the_loss(loss):
 
 @pytest.mark.parametrize(
     "loss",
-    ["gamma", "logistic"]
-    + [pytest.param(loss, marks=pytest.mark.slow) for loss in OTHERS],
+    ["gamma", "logistic"] + [pytest.param(loss, marks=pytest.mark.slow) for loss in OTHERS],
 )
 def test_lower_bounds_of_groups_are_where_the_table_has_them(loss):
     X, y = drawn(loss)
