@@ -255,6 +255,7 @@ TAKES_SECONDS = [46514, 75437, 82505, 84622, 90062, 92907]
         202377,
         206078,
         206138,
+        30017,
     ],
 )
 def test_what_was_false_once_is_not_again(seed):
@@ -266,7 +267,8 @@ def test_what_was_false_once_is_not_again(seed):
 # predictors in which large numbers cancel, bounds from points that are not feasible far out, steps
 # that rounding hides beside columns far from the origin, fits from rows that are above those of
 # steps, extrapolations far above all losses before; of the oracle: a Hessian singular to the last
-# bit, slopes of columns of size 1e7; bounds of columns far shorter than others
+# bit, slopes of columns of size 1e7; bounds of columns far shorter than others, quantiles
+# on such columns
 @pytest.mark.parametrize(
     ("kind", "seed"),
     [
@@ -281,6 +283,8 @@ def test_what_was_false_once_is_not_again(seed):
         ("columns", 930147),
         ("columns", 224833),
         ("hierarchies", 224439),
+        ("columns", 225072),
+        ("columns", 225957),
     ],
 )
 def test_what_was_false_once_of_a_kind_is_not_again(kind, seed):
@@ -564,6 +568,11 @@ def test_optima_that_couple_are_those_of_other_solvers(loss, lambda2):
         assert o.values[mask] == pytest.approx(least(support), rel=1e-8)
         t, use = o.table[1][[mask]], o._sets(np.array([mask]))
         assert o.violation(t, use)[1][0] < 1e-9 and o.attained(mask, use)
+
+
+def test_a_linear_program_that_halts_is_asked_in_other_units():
+    o = CoupledOptima(instance(30017).record, 0.0, 0.0)
+    assert [o.recedes(mask) for mask in (2, 8, 12)] == [False, True, True]
 
 
 def test_thresholds_closer_than_rounding_are_told_as_they_are():
