@@ -219,8 +219,8 @@ def criteria_of_sizes(path, name, chosen, coefficients, *, p_total=None, ebic_ga
         return 2.0 * (r * coefficients + float(intercepts(meta))) - observations(meta)
     null, shape = meta.null_loss, () if meta.responses is None else (r,)
     models = [
-        SimpleNamespace(loss=null, n_nonzero=r * int(d), beta=np.ones((int(d), *shape)))
-        for d in coefficients
+        SimpleNamespace(loss=null, n_nonzero=r * d, lambda1=0.0, beta=np.ones((d, *shape)))
+        for d in map(int, coefficients)
     ]
     like = SimpleNamespace(_meta=path._meta, _solutions=models, _loss_record=path._loss_record)
     found = _criteria(like, competing(meta, p_total), chosen, ebic_gamma)
