@@ -205,8 +205,6 @@ def test_the_regressor_takes_several_responses():
 @pytest.mark.parametrize(
     ("given", "word"),
     [
-        ({"lambda1": 0.1, "algorithm": "exact"}, "lambda1"),
-        ({"lower": 0.0, "algorithm": "exact"}, "bounds"),
         ({"algorithm": l0path.solvers.LocalSearch(swap_size=3)}, "swap_size"),
         ({"algorithm": "cd"}, "'cd'"),
         ({"algorithm": l0path.solvers.IntegralityGeneration()}, "'exact'"),

@@ -213,8 +213,6 @@ def refuse_unserved(data, plan, a):
         what = f"algorithm={a.algorithm!r}: use algorithm='swap' (swap_size at most 2) or 'exact'"
     elif classes and data.boxed:
         what = "bounds on coefficients: leave lower= and upper= out"
-    elif isinstance(settings, BranchAndBound) and (data.boxed or shrinks(plan.lambda1)):
-        what = "lambda1 or bounds under algorithm='exact': use algorithm='swap'"
     elif traits_of(data.design).shards:
         what = "a design on a cluster"
     elif classes and "response_weights" in a.parameters:
