@@ -291,7 +291,7 @@ def _predictors(problem, data, weights, coefficients, predicted):
     support, beta, intercept = coefficients
     eta, center = intercept + predicted, problem.X.center[support]
     spread = weights @ np.abs(eta - weights @ eta)
-    if np.any(EPS * (np.abs(center) @ np.abs(beta)) > CANCELS * spread):
+    if (EPS * (np.abs(center) @ np.abs(beta)) > CANCELS * spread).any():
         eta = intercept + center @ beta + (data.design.columns(support) - center) @ beta
     return eta if data.offset is None else eta + data.offset
 
