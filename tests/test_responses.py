@@ -210,7 +210,6 @@ def test_the_regressor_takes_several_responses():
         ({"algorithm": l0path.solvers.LocalSearch(swap_size=3)}, "swap_size"),
         ({"algorithm": "cd"}, "'cd'"),
         ({"algorithm": l0path.solvers.IntegralityGeneration()}, "'exact'"),
-        ({"lambda0": "grid", "penalty_factor": [1, 2, 1, 1, 1, 1]}, "penalty_factor"),
         ({"loss": "huber"}, "delta"),
         ({"loss": "quantile"}, "3"),
         ({"loss": "logistic"}, "0 and 1"),

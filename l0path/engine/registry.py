@@ -167,8 +167,7 @@ ALGORITHMS = (
         FeatureGenerating,
         _sizes_one_by_one,
         FeatureGenerating.check,
-        BOUNDED_CURVATURE,
-        COLUMNS_AND_GROUPS,
+        units=COLUMNS_AND_GROUPS,
         boxes=False,
     ),
     _proving("exact", BranchAndBound)._replace(

@@ -107,8 +107,7 @@ class CertificateSearch:
                 self.bounds.reason = apart
             else:
                 with self.time_left_for_fits():
-                    if self.bounds.whole.groups is None or self.bounds.by_tangents:
-                        self.bound_and_search()
+                    self.bound_and_search()
             self.compare_fits()
         self.conclude()
         return self.result
