@@ -202,7 +202,7 @@ def refuse_unserved(data, plan, a):
     if data.responses is None:
         return
     settings, what = plan.settings, ""
-    classes = data.classes is not None
+    classes = data.loss.traits.by_class
     search = (
         isinstance(settings, LocalSearch)
         and settings.refit
@@ -253,7 +253,7 @@ NUMBERS = {
 
 def notes_of_offset(data):
     """A note about an offset of several classes that changes nothing."""
-    if data.offset is None or data.classes is None or data.offset.ndim < 2:
+    if data.offset is None or not data.loss.traits.by_class:
         return []
     if not data.offset.any() or np.ptp(data.offset, axis=1).any():
         return []
