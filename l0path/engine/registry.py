@@ -265,13 +265,6 @@ def refuse(settings, data, lambda1, lambda2):
             f"loss={name!r} needs algorithm='swap' with refit=True{others}: "
             f"{settings!r} takes losses that are sums over rows"
         )
-    alone = row.proves and data.loss.traits.coupled and data.groups is None
-    if alone and (lambda1 or data.boxed):
-        what = "bounds on coefficients" if data.boxed else "lambda1"
-        raise ValueError(
-            f"algorithm='exact' searches no models with {what} for loss={name_of(data.loss)!r}: "
-            "use algorithm='swap'; certify=True gives lower bounds"
-        )
     if data.groups is not None and row.proves:
         refuse_groups(data, settings, lambda1)
     elif data.groups is not None and "groups" not in row.units:

@@ -202,7 +202,7 @@ def refuse_unserved(data, plan, a):
     if data.responses is None:
         return
     settings, what = plan.settings, ""
-    classes = data.classes is not None
+    classes = data.loss.traits.by_class
     search = (
         isinstance(settings, LocalSearch)
         and settings.refit
@@ -213,8 +213,6 @@ def refuse_unserved(data, plan, a):
         what = f"algorithm={a.algorithm!r}: use algorithm='swap' (swap_size at most 2) or 'exact'"
     elif classes and data.boxed:
         what = "bounds on coefficients: leave lower= and upper= out"
-    elif isinstance(settings, BranchAndBound) and (data.boxed or shrinks(plan.lambda1)):
-        what = "lambda1 or bounds under algorithm='exact': use algorithm='swap'"
     elif traits_of(data.design).shards:
         what = "a design on a cluster"
     elif classes and "response_weights" in a.parameters:
@@ -255,7 +253,7 @@ NUMBERS = {
 
 def notes_of_offset(data):
     """A note about an offset of several classes that changes nothing."""
-    if data.offset is None or data.classes is None or data.offset.ndim < 2:
+    if data.offset is None or not data.loss.traits.by_class:
         return []
     if not data.offset.any() or np.ptp(data.offset, axis=1).any():
         return []

@@ -128,7 +128,9 @@ def _tangents_of_responses(problem, solutions):
         size.append(abs(value) + np.abs(one * move).sum())
     g = p.X.correlate(np.hstack(slopes)).reshape(p.X.p, len(solutions), -1)
     if lambda1:  # each class has a coefficient, or each response, all of whose terms weigh alike
-        weights = np.ones(p.turn.shape[1]) if p.by_class else np.diagonal(p.turn) ** -2.0
+        weights = (
+            np.ones(p.turn.shape[1]) if p.loss.traits.by_class else np.diagonal(p.turn) ** -2.0
+        )
         g = np.sqrt(weights) * np.maximum(np.abs(g @ p.turn) - lambda1, 0.0)
     square = (g * g).sum(axis=2)
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -24,12 +24,13 @@ from .curvature import (
     LocalTable,
     WeightedGrams,
     curved,
+    invert_some,
     taken_off,
     with_intercept,
 )
 from .gram import GramModel
 from .groups import RowCurvature
-from .linear_algebra import invert_with_ridge, weighted_squares
+from .linear_algebra import weighted_squares
 from .refits import NewtonRefits, refit_in_turn
 from .several.ordered import clear_optimum, ordered_table
 
@@ -216,10 +217,10 @@ class RowModel(NewtonRefits, WorkingColumns):
             return table
         eta, slopes, v = self.derivatives(fit)
         Z, ZV, coupled = curved(p, eta, v, self.Z[self.where[fit.support]])
-        H = ZV @ Z.T - coupled @ coupled.T
-        H.ravel()[:: H.shape[0] + 1] += 2.0 * lambda2
+        H = ZV @ Z.T
+        H -= coupled @ coupled.T
         B = np.empty_like(H)
-        invert_with_ridge(H, fit.support.size, B)
+        invert_some(H, np.arange(len(H)), 1.0, float(lambda2), B)
         return Weighted(eta, slopes, v, ZV, B, coupled)
 
     def exact(self, fit, lambda2, Z):
