@@ -80,8 +80,9 @@ def test_no_claim_about_several_responses_of_rows_is_false():
     # 75: a close copy refused by trials; 82: groups lost with more accurate steps; 162: columns
     # left out of a group in spite of lambda1; 168: bounds in the squared loss of a start; 506, 518,
     # 519: sizes that ended at combinations in spite of lambda1, bounds; 4061: a loss that is
-    # straight for a long way; 4054, 7750: steps without end beside a far row within bounds
-    seeds = [*range(BLOCK), 75, 82, 162, 168, 506, 518, 519, 4054, 4061, 7750]
+    # straight for a long way; 4054, 7750: steps without end beside a far row within bounds; 9297:
+    # an infimum whose first step is beyond all numbers
+    seeds = [*range(BLOCK), 75, 82, 162, 168, 506, 518, 519, 4054, 4061, 7750, 9297]
     lines, _ = false_claims(seeds, "rows")
     assert not lines, "\n".join(lines)
 
