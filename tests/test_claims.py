@@ -285,6 +285,7 @@ def test_what_was_false_once_is_not_again(seed):
         ("hierarchies", 224439),
         ("columns", 225072),
         ("columns", 225957),
+        ("hierarchies", 230210),
     ],
 )
 def test_what_was_false_once_of_a_kind_is_not_again(kind, seed):
