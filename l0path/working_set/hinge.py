@@ -286,9 +286,8 @@ class _Restricted:
         a = np.where(kink, 0.0, np.where(eta < p.y, self.low, self.high))
         f, e = F.size, E.size
         A, rhs = np.zeros((f + m + e, f + m + e)), np.zeros(f + m + e)
-        # in units of the columns: rounding beside long ones may be all of the slope of a short one
-        least = np.sqrt(2.0 * self.lambda2)
-        unit = np.abs(self.Z[F]).max(axis=1, initial=least)
+        # in units of the columns at these rows: rounding beside long ones may be all of a short one
+        unit = np.abs(self.Z[np.ix_(F, E)]).max(axis=1, initial=np.sqrt(2.0 * self.lambda2))
         A[:f, :f] = np.diag(2.0 * self.lambda2 / unit**2)
         Z = self.Z[F] / unit[:, None]
         A[:f, f + m :], A[f + m :, :f] = Z[:, E], Z[:, E].T
@@ -299,11 +298,11 @@ class _Restricted:
             rhs[f] = -a.sum()
         rhs[f + m :] = (p.y - p.offset - (0.0 if m else b0) - held @ self.Z)[E]
         x = np.linalg.lstsq(A, rhs, rcond=1e-13)[0]
-        a[E] = x[f + m :]
-        # the coefficients of short columns follow from the slopes
-        own = -(self.Z[F] @ a + self.lambda1 * np.sign(b[F])) / (2.0 * self.lambda2)
+        # refined, for slopes of light rows and short columns may be small beside the others
+        x += np.linalg.lstsq(A, rhs - A @ x, rcond=1e-13)[0]
         out = held.copy()
-        out[F] = np.clip(np.where(unit > least, x[:f] / unit, own), self.lower[F], self.upper[F])
+        out[F] = np.clip(x[:f] / unit, self.lower[F], self.upper[F])
+        a[E] = x[f + m :]
         return out, float(x[f]) if m else b0, a
 
     def converged(self, b, b0, a, kink, above):
