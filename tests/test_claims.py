@@ -286,6 +286,7 @@ def test_what_was_false_once_is_not_again(seed):
         ("hierarchies", 224439),
         ("columns", 225072),
         ("columns", 225957),
+        ("hierarchies", 230210),
         ("columns", 227044),
         ("hierarchies", 227405),
     ],
