@@ -288,6 +288,7 @@ def test_what_was_false_once_is_not_again(seed):
         ("columns", 225957),
         ("hierarchies", 230210),
         ("hierarchies", 228325),
+        ("columns", 232130),
         ("columns", 227044),
         ("hierarchies", 227405),
     ],
