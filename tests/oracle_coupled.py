@@ -278,9 +278,11 @@ class Composite(NamedTuple):
             return False
         G = G / np.maximum(np.abs(G).max(axis=1, keepdims=True), 1e-300)
         bounds = np.broadcast_to(bounds, (G.shape[1], 2))
-        rng, order = np.random.default_rng(0), np.arange(G.shape[1])
-        for first in [True, False] * 5:  # HiGHS halts in some orders of columns, or after presolve
-            M = G[:, order]
+        rng, order, unit = np.random.default_rng(0), np.arange(G.shape[1]), 1.0
+        # HiGHS halts in some orders of columns, after presolve, or in some units of rows, of which
+        # the number 1 is not the best: it takes what is below 1e-9 for nothing
+        for first in [True, False] * 5:
+            M = unit * G[:, order]
             found = linprog(
                 -M.sum(axis=0),
                 A_ub=-M,
@@ -290,6 +292,7 @@ class Composite(NamedTuple):
             )
             if found.x is not None:
                 break
-            order = order if first else rng.permutation(order)
-        ahead = M @ found.x  # what is found is a direction only if it goes back nowhere
-        return bool(-found.fun > 1e-7 and ahead.min() >= -1e-6 * ahead.max())
+            if not first:
+                order, unit = rng.permutation(order), 10.0 * unit
+        ahead = G[:, order] @ found.x  # what is found is a direction if it goes back nowhere
+        return bool(ahead.sum() > 1e-7 and ahead.min() >= -1e-6 * ahead.max())

@@ -2,6 +2,7 @@
 the optima of all supports (claims/).
 """
 
+import time
 from collections import Counter
 from dataclasses import replace
 
@@ -26,7 +27,9 @@ from l0path.core.status import FitStatus, Optimality
 from l0path.engine.posing import resolved
 from l0path.engine.request import request
 from l0path.problem.solution import in_user_units
+from l0path.working_set import newton
 from l0path.working_set.model import make_model
+from l0path.working_set.refits import refit_in_turn
 
 sm = lazy("statsmodels.api")
 
@@ -76,8 +79,10 @@ def test_no_claim_about_weibull_models_is_false():
 def test_no_claim_about_several_responses_of_rows_is_false():
     # 75: a close copy refused by trials; 82: groups lost with more accurate steps; 162: columns
     # left out of a group in spite of lambda1; 168: bounds in the squared loss of a start; 506, 518,
-    # 519: sizes that ended at combinations in spite of lambda1, bounds
-    seeds = [*range(BLOCK), 75, 82, 162, 168, 506, 518, 519]
+    # 519: sizes that ended at combinations in spite of lambda1, bounds; 4061: a loss that is
+    # straight for a long way; 4054, 7750: steps without end beside a far row within bounds; 9297:
+    # an infimum whose first step is beyond all numbers
+    seeds = [*range(BLOCK), 75, 82, 162, 168, 506, 518, 519, 4054, 4061, 7750, 9297]
     lines, _ = false_claims(seeds, "rows")
     assert not lines, "\n".join(lines)
 
@@ -251,6 +256,7 @@ TAKES_SECONDS = [46514, 75437, 82505, 84622, 90062, 92907]
         202377,
         206078,
         206138,
+        30017,
     ],
 )
 def test_what_was_false_once_is_not_again(seed):
@@ -262,7 +268,8 @@ def test_what_was_false_once_is_not_again(seed):
 # predictors in which large numbers cancel, bounds from points that are not feasible far out, steps
 # that rounding hides beside columns far from the origin, fits from rows that are above those of
 # steps, extrapolations far above all losses before; of the oracle: a Hessian singular to the last
-# bit, slopes of columns of size 1e7; bounds of columns far shorter than others
+# bit, slopes of columns of size 1e7; bounds of columns far shorter than others, quantiles
+# on such columns, or of rows far lighter than others
 @pytest.mark.parametrize(
     ("kind", "seed"),
     [
@@ -277,6 +284,13 @@ def test_what_was_false_once_is_not_again(seed):
         ("columns", 930147),
         ("columns", 224833),
         ("hierarchies", 224439),
+        ("columns", 225072),
+        ("columns", 225957),
+        ("hierarchies", 230210),
+        ("hierarchies", 228325),
+        ("columns", 232130),
+        ("columns", 227044),
+        ("hierarchies", 227405),
     ],
 )
 def test_what_was_false_once_of_a_kind_is_not_again(kind, seed):
@@ -339,6 +353,21 @@ def test_columns_that_separate_do_so_among_others_beside_a_row_that_is_far_out(f
     o = CoupledOptima(d.record, 0.0, 0.0)
     assert o.objective(told.beta, told.intercept, 0.0, 0.0) == pytest.approx(every.value, rel=1e-8)
     assert every.value < min(few.value, o.values[31])
+
+
+def test_a_step_that_ends_where_it_began_is_the_last():
+    """Rounding beside a row far out, within bounds: all steps to come would be the same."""
+    d = instance(4054, "rows")
+    problem = resolved(request(d.X, d.y, **arguments(d.options)), Clock())[1]
+    model = make_model(problem).each[0]
+    model.grow(np.arange(4))
+    box = newton.Box(*(side[None] for side in model.bounds_of(np.arange(4))))
+    rules, x = (newton.Shrinkage(0.0, 0.0), box), np.zeros((1, 5))
+    stopping = newton.Stopping(target=np.inf, capped=0, smooth=False, max_iter=10**7)
+    began = time.process_time()
+    rows, S = model.row_data(model.Z), model.where[None, :4]
+    refit_in_turn(rows, np.ascontiguousarray(S), *rules, x, stopping, np.empty(problem.X.n))
+    assert time.process_time() - began < 3.0  # it took a minute
 
 
 @pytest.mark.slow
@@ -545,6 +574,11 @@ def test_optima_that_couple_are_those_of_other_solvers(loss, lambda2):
         assert o.values[mask] == pytest.approx(least(support), rel=1e-8)
         t, use = o.table[1][[mask]], o._sets(np.array([mask]))
         assert o.violation(t, use)[1][0] < 1e-9 and o.attained(mask, use)
+
+
+def test_a_linear_program_that_halts_is_asked_in_other_units():
+    o = CoupledOptima(instance(30017).record, 0.0, 0.0)
+    assert [o.recedes(mask) for mask in (2, 8, 12)] == [False, True, True]
 
 
 def test_thresholds_closer_than_rounding_are_told_as_they_are():

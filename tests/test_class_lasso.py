@@ -200,10 +200,8 @@ def test_folds_choose_lambda1_and_mixtures():
     np.testing.assert_allclose(half.beta, own, rtol=1e-6, atol=1e-9)
 
 
-def test_searches_for_a_proof_refuse_it_by_name():
+def test_near_best_refuses_it_by_name():
     X, y, _ = drawn(0)
     same = {"loss": "multinomial", "lambda1": 0.02, "lambda2": 0.02, "max_k": 2}
-    with pytest.raises(ValueError, match="lambda1 or bounds under algorithm='exact'"):
-        l0path.fit(X, y, algorithm="exact", **same)
     with pytest.raises(ValueError, match=r"lambda1=0\.02 shrinks"):
         l0path.fit(X, y, **same).near_best(criterion="bic")

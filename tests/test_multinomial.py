@@ -229,7 +229,6 @@ def test_scorers_of_scikit_learn_score_several_classes():
 @pytest.mark.parametrize(
     ("given", "word"),
     [
-        ({"lambda1": 0.1, "algorithm": "exact"}, "lambda1"),
         ({"upper": 1.0}, "bounds"),
         ({"algorithm": "cd"}, "'exact'"),
         ({"algorithm": l0path.solvers.LocalSearch(swap_size=3)}, "swap_size"),

@@ -495,6 +495,28 @@ def test_a_loss_is_not_lost_where_large_numbers_cancel_in_the_predictor():
             assert path.model(k=k).objective == pytest.approx(min(values.values()), rel=1e-9)
 
 
+@pytest.mark.parametrize("loss", ["squared_hinge", "smoothed_hinge"])
+def test_steps_do_not_halt_beside_a_far_row_whose_loss_is_zero(loss):
+    """Were it to keep a little curvature, the others would move by 1e-4 of their way a step."""
+    from l0path.working_set.least_squares import from_rows
+
+    rng = np.random.default_rng(8)
+    X = rng.normal(size=(40, 2))
+    y = np.where(X[:, 0] + 2 * rng.logistic(size=40) > 0, 1.0, -1.0)
+    X[3], y[3] = 1e6 * np.array([1.0, 0.1]), 1.0
+    asked = request(X, y, loss=loss, lambda2=0.01, standardize=False, max_k=2)
+    problem = resolved(asked, Clock())[1]
+    Z, free = np.ascontiguousarray(problem.X.columns(np.arange(2)).T), np.full(2, np.inf)
+    start = np.zeros(2), 0.0
+    found = from_rows(problem, Z, 0.0, 0.01, bounds=(-free, free), start=start, max_iter=60)
+    rest = np.arange(40) != 3
+    own, beta, b0 = oracles.restricted(
+        X[rest], y[rest], range(2), loss=loss, lambda2=0.01 * 40 / 39, standardize=False, gamma=0.25
+    )
+    assert X[3] @ beta + b0 > 1e4
+    assert found[3] and found[2] == pytest.approx(own * 39 / 40, rel=1e-10)
+
+
 def test_steps_from_predictors_that_have_no_curvature_end():
     from l0path.working_set.least_squares import from_rows
 

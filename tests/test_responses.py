@@ -205,12 +205,9 @@ def test_the_regressor_takes_several_responses():
 @pytest.mark.parametrize(
     ("given", "word"),
     [
-        ({"lambda1": 0.1, "algorithm": "exact"}, "lambda1"),
-        ({"lower": 0.0, "algorithm": "exact"}, "bounds"),
         ({"algorithm": l0path.solvers.LocalSearch(swap_size=3)}, "swap_size"),
         ({"algorithm": "cd"}, "'cd'"),
         ({"algorithm": l0path.solvers.IntegralityGeneration()}, "'exact'"),
-        ({"lambda0": "grid", "penalty_factor": [1, 2, 1, 1, 1, 1]}, "penalty_factor"),
         ({"loss": "huber"}, "delta"),
         ({"loss": "quantile"}, "3"),
         ({"loss": "logistic"}, "0 and 1"),

@@ -14,7 +14,9 @@ from scipy.optimize import minimize
 import l0path
 from l0path.problem import losses
 from l0path.problem.problem import pose
+from l0path.working_set import newton
 from l0path.working_set.model import make_model
+from l0path.working_set.refits import refit_in_turn
 
 GAMMA = 0.25
 LOSSES = ("logistic", "poisson", "huber", "squared_hinge", "smoothed_hinge")
@@ -257,3 +259,22 @@ def test_no_exchange_improves_where_every_one_was_tried():
                             X[:, J], y, loss="poisson", always_include=range(J.size), k=0
                         )._solutions[-1]
                         assert other.objective >= s.objective - 1e-7 * abs(s.objective)
+
+
+def test_a_loss_that_is_straight_for_a_long_way_is_followed_to_its_end():
+    """Two rows of Huber's loss 1e7 times as heavy as the others, whose slopes cancel: the others
+    decide on the intercept, at 300 times the threshold. The ridge has all of the curvature.
+    """
+    light = 300 + 100 * np.random.default_rng(0).random(11)
+    y, weights = np.append([-1000.0, 1000.0], light), np.append([1e7, 1e7], np.ones(11))
+    X = np.append([1.0, -1.0], np.zeros(11))[:, None]
+    record = loss_with("huber", delta=1.0)
+    path = l0path.fit(X, y, sample_weight=weights, loss=record, max_k=1, lambda2=0.05)
+    model, one = make_model(pose(path._source.data)), np.array([0])
+    model.grow(one)
+    rows, x, end = model.row_data(model.Z), np.zeros((1, 2)), np.full((1, 1), np.inf)
+    rules = newton.Shrinkage(0.0, 0.05), newton.Box(-end, end)
+    stopping = newton.Stopping(target=np.inf, capped=0, smooth=False, max_iter=40)
+    _, status, *_ = refit_in_turn(rows, model.where[one][None], *rules, x, stopping, np.empty(13))
+    slopes = value_and_slope("huber", 1.0, light, np.full(11, x[0, 1]))[1]
+    assert status == newton.CONVERGED and abs(slopes.sum()) < 1e-6

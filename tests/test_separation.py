@@ -12,10 +12,13 @@ from separated_infima import every_infimum
 from separated_samples import KINDS, indicated, sample
 
 import l0path
+from l0path.core.control import Clock
+from l0path.engine.posing import resolved
+from l0path.engine.request import request
 from l0path.errors import SeparationWarning
 from l0path.problem.losses import make_loss
-from l0path.problem.recession import face_of, functions_of
-from l0path.working_set.limits import separation_of
+from l0path.problem.recession import Face, face_of, functions_of
+from l0path.working_set.limits import _terms_left, separation_of
 
 SEEDS = {  # some with separated rows on the path
     "logistic": [0, 2],
@@ -374,3 +377,17 @@ def test_a_row_of_next_to_no_weight_separates_as_any_other(kind, weight):
     without = l0path.fit(X, y, sample_weight=w, always_include=[0, 1], **given)
     both = [p.coef(index=0, full=True).to_numpy(float)[-3:-1] for p in (path, without)]
     np.testing.assert_allclose(*both, rtol=1e-5)
+
+
+def test_a_step_beyond_all_numbers_has_an_infinite_value():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(20, 2)), rng.poisson(2.0, 20).astype(float)
+    p = resolved(request(X, y, loss="poisson"), Clock())[1]
+    Z, free = np.ascontiguousarray(p.X.columns(np.arange(2)).T), np.full(2, np.inf)
+    of = functions_of(p.loss, p.y, Z, p.intercept, -free, free)
+    q, gone = of.low.size, np.zeros(of.held.size, dtype=bool)
+    terms = _terms_left(p, Z, Face(of, np.zeros(q), gone, np.empty((q, 0))))
+    for size in (1e4, -1e4):
+        value, slopes, _ = terms(np.full(q, size))
+        assert value == np.inf and not slopes.any()
+    assert np.isfinite(terms(np.zeros(q))[0])

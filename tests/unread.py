@@ -6,7 +6,7 @@ import numpy as np
 import oracles
 
 import l0path
-from l0path.problem.losses import COUPLED, EXACT, NAMES, SEVERAL, SURVIVAL, traits_named
+from l0path.problem.losses import COUPLED, EXACT, NAMES, SEVERAL, SURVIVAL
 from l0path.solvers import LocalSearch
 
 N, P = 30, 8
@@ -15,9 +15,6 @@ COUNTS = "the same, of another loss"  # of rows
 TABLES = {RESPONSES: "squared", COUNTS: "poisson"}  # the losses of tables of responses
 LOSSES = (*NAMES, *EXACT, *COUPLED, *SEVERAL, *TABLES)
 GROUPS = [0, 0, 1, 1, 2, 2, 3, 3]
-UNBOUNDED = [
-    loss for loss in NAMES if not traits_named(loss).bounded
-]  # groups have no bounds there
 UNEVEN = {"penalty_factor": [1.0, 2.0] * (P // 2)}
 # columns of the table, and the arguments of `fit` that each stands for
 SERVED = {
@@ -90,8 +87,6 @@ def table():
     rows = ["".join(head), "|---" * (len(SERVED) + 1) + "|"]
     for loss in LOSSES:
         cells = ["-" if refusal(loss, **given) else "yes" for given in SERVED.values()]
-        if loss in UNBOUNDED:
-            cells[list(SERVED).index("lower bounds of groups")] = "NaN"
         name = loss if loss in TABLES else f"`{loss}`"
         rows.append(f"| {name} | " + " | ".join(cells) + " |")
     return rows

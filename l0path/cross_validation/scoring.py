@@ -35,7 +35,6 @@ from ..problem.losses import (
     COUPLED,
     NAMES,
     OWN_LOSSES,
-    SEVERAL,
     SURVIVAL,
     mean_of_rows,
     traits_named,
@@ -511,7 +510,7 @@ def _stand_in(loss):
 
     if loss in REAL or loss in OWN_LOSSES:
         return Real
-    if loss in SEVERAL or loss in ORDERED_CLASSES:
+    if traits_named(loss).by_class or loss in ORDERED_CLASSES:
         return Several
     return Classes if loss in HINGES else Probabilities
 

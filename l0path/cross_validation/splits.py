@@ -257,7 +257,7 @@ def _check_fold(i, train, test, data):
                 f"{shown(data.classes[lost[0]])}; stratify the folds, or use fewer"
             )
         return
-    if data.classes is not None and y.ndim == 2 and not y.any(axis=0).all():
+    if data.loss.traits.by_class and not y.any(axis=0).all():
         missing = data.classes[int(np.flatnonzero(~y.any(axis=0))[0])]
         raise ValueError(
             f"fold {i}: the training rows have none of the class {shown(missing)}; stratify the "

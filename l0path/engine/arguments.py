@@ -35,7 +35,7 @@ def responses(y, n, loss, pos_label):
     """(y float64 (n,) or (n, r), names of several responses or None, classes or None, notes)."""
     if is_several(y, loss) and pos_label is None:
         return *table_of_responses(y, n, loss), None, []
-    if loss == "multinomial":
+    if traits_named(loss).by_class:
         if pos_label is not None:
             raise ValueError("pos_label= is for two classes, not loss='multinomial'; leave it out")
         series = _complete(y, n)
@@ -126,7 +126,7 @@ def coded(y, n, meta):
     the fit; one of them alone will do. (n, r) for r responses.
     """
     loss, classes = meta.loss, meta.classes
-    if meta.responses is not None and classes is not None:
+    if meta.traits.by_class:
         return table_of_classes(_complete(y, n), classes)
     if meta.responses is not None:
         return table_of_responses(y, n, loss, meta.responses)[0]
@@ -378,12 +378,12 @@ def offsets(value, weights, loss, shape):
 def check_classes(data, loss):
     """Refuse a response that is one class, or zero, on the rows that count."""
     full = normalized_weights(data)
-    if loss == "multinomial" and not (full @ data.y > 0).all():
+    if data.loss.traits.by_class and not (full @ data.y > 0).all():
         unseen = data.classes[int(np.flatnonzero(full @ data.y <= 0)[0])]
         raise ValueError(
             f"y has no row of positive weight in the class {shown(unseen)}; leave its rows out"
         )
-    several = data.responses is not None and data.classes is None
+    several = data.several
     binary = loss in CLASSIFICATION if several else data.y.ndim == 1 and data.classes is not None
     check_ends(data, full > 0, loss)
     for s, y in enumerate(data.y.T if several else [data.y]):

@@ -496,7 +496,7 @@ def _likelihood_constant(setting):
     data, keep = setting.request.data, setting.request.row_counts
     if not data.loss.traits.gaussian:
         y, weights = data.y, setting.weights
-        if data.responses is not None and data.classes is None:  # all of them as one sample
+        if data.several:  # all of them as one sample
             shares = data.response_weights / data.response_weights.sum()
             y, weights = y.T.ravel(), np.outer(shares, weights).ravel()
         return likelihood_constant(data.loss, y, weights, data.trials)

@@ -167,8 +167,7 @@ ALGORITHMS = (
         FeatureGenerating,
         _sizes_one_by_one,
         FeatureGenerating.check,
-        BOUNDED_CURVATURE,
-        COLUMNS_AND_GROUPS,
+        units=COLUMNS_AND_GROUPS,
         boxes=False,
     ),
     _proving("exact", BranchAndBound)._replace(
@@ -265,13 +264,6 @@ def refuse(settings, data, lambda1, lambda2):
         raise ValueError(
             f"loss={name!r} needs algorithm='swap' with refit=True{others}: "
             f"{settings!r} takes losses that are sums over rows"
-        )
-    alone = row.proves and data.loss.traits.coupled and data.groups is None
-    if alone and (lambda1 or data.boxed):
-        what = "bounds on coefficients" if data.boxed else "lambda1"
-        raise ValueError(
-            f"algorithm='exact' searches no models with {what} for loss={name_of(data.loss)!r}: "
-            "use algorithm='swap'; certify=True gives lower bounds"
         )
     if data.groups is not None and row.proves:
         refuse_groups(data, settings, lambda1)

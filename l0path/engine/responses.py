@@ -12,7 +12,7 @@ from ..designs.protocol import traits_of
 from ..errors import refuse_masked
 from ..exact.contest import BranchAndBound
 from ..exchange.local_search import LocalSearch
-from ..problem.losses import CLASSIFICATION, name_of, takes_several, traits_named
+from ..problem.losses import CLASSIFICATION, takes_several, traits_named
 from ..problem.responses import takes_zero
 from ..problem.several import LARGEST_RESPONSE, indicators
 from .grids import Grid
@@ -197,20 +197,12 @@ def weights_of_responses(value, names):
 
 def refuse_unserved(data, plan, a):
     """Raise ValueError, with the remedy, for arguments that are not available with several
-    responses, and costs that differ under a coupled loss.
+    responses.
     """
-    costs = data.units.factor
-    costs = costs[np.isfinite(costs) & (costs > 0)]
-    uneven = plan.grid == "lambda0" and np.unique(costs).size > 1
-    if uneven and data.loss.traits.coupled:
-        raise ValueError(
-            "penalty_factor= differs, and lambda0 values with unequal costs are not served for "
-            f"loss={name_of(data.loss)!r}; leave lambda0= out"
-        )
     if data.responses is None:
         return
     settings, what = plan.settings, ""
-    classes = data.classes is not None
+    classes = data.loss.traits.by_class
     search = (
         isinstance(settings, LocalSearch)
         and settings.refit
@@ -221,10 +213,6 @@ def refuse_unserved(data, plan, a):
         what = f"algorithm={a.algorithm!r}: use algorithm='swap' (swap_size at most 2) or 'exact'"
     elif classes and data.boxed:
         what = "bounds on coefficients: leave lower= and upper= out"
-    elif isinstance(settings, BranchAndBound) and (data.boxed or shrinks(plan.lambda1)):
-        what = "lambda1 or bounds under algorithm='exact': use algorithm='swap'"
-    elif uneven:
-        what = "penalty_factor= that differs on a path over lambda0: leave lambda0= out"
     elif traits_of(data.design).shards:
         what = "a design on a cluster"
     elif classes and "response_weights" in a.parameters:
@@ -265,7 +253,7 @@ NUMBERS = {
 
 def notes_of_offset(data):
     """A note about an offset of several classes that changes nothing."""
-    if data.offset is None or data.classes is None or data.offset.ndim < 2:
+    if data.offset is None or not data.loss.traits.by_class:
         return []
     if not data.offset.any() or np.ptp(data.offset, axis=1).any():
         return []

@@ -342,16 +342,15 @@ def _bounds(setting, solutions):
 
 def _group_bounds(setting, solutions):
     """Give models of groups the lower bounds of the relaxations of the feature generating machine,
-    in place in the list; returns notes.
+    or of tangents where coefficients have bounds, in place in the list; returns notes.
     """
     problem = setting.problem
     if all(math.isfinite(s.lower_bound) or s.status == FitStatus.SEPARATED for s in solutions):
         return []
-    if setting.hinge is not None or problem.boxed or not problem.loss.traits.bounded:
-        return [
-            "no lower bounds: those on groups are for losses of bounded curvature (not "
-            "poisson, gamma, negative_binomial, tweedie or hinge) without lower= and upper="
-        ]
+    if setting.hinge is not None:
+        return ["no lower bounds: those on groups are for losses that have slopes, not the hinge"]
+    if problem.boxed:
+        return bound_by_tangents(problem, solutions, setting.control.clock.over)
     without = [number for number, (_, lambda2) in enumerate(setting.slices) if not lambda2 > 0]
     if not isinstance(setting.request.plan.settings, FeatureGenerating):
         for number in (i for i in range(len(setting.slices)) if i not in without):

@@ -59,10 +59,10 @@ class Bounding:
 
     @property
     def by_tangents(self):
-        """Whether bounds are those of tangents: the loss couples rows, or there are several
-        responses or classes.
+        """Whether bounds are those of tangents: the loss couples rows, there are several responses
+        or classes, or groups are chosen.
         """
-        return not self.whole.by_rows
+        return not self.whole.by_rows or self.whole.groups is not None
 
     def tangents(self):
         """Bound the solution by the tangent of the loss at its fit."""

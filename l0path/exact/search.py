@@ -15,6 +15,7 @@ from ..core.progress import Bar
 from ..core.status import GLOBAL_GAP, End, FitStatus, SearchEnd, relative_gap
 from ..problem.dependence import from_rows, nearly_dependent
 from ..problem.losses import Hinge
+from ..problem.problem import row_weights
 from ..working_set.model import make_model
 from ..working_set.ties import first_of_their_kind
 from .all_sizes.choice import BestOfOne, why_not_served
@@ -32,6 +33,7 @@ from .result import (
     CertificateResult,
     assumptions,
     hidden_within_box,
+    in_place_of,
     too_dependent,
     why_hidden,
     why_no_optimum,
@@ -107,8 +109,7 @@ class CertificateSearch:
                 self.bounds.reason = apart
             else:
                 with self.time_left_for_fits():
-                    if self.bounds.whole.groups is None or self.bounds.by_tangents:
-                        self.bound_and_search()
+                    self.bound_and_search()
             self.compare_fits()
         self.conclude()
         return self.result
@@ -254,6 +255,12 @@ class CertificateSearch:
         slack = GLOBAL_GAP * abs(least) + p.left_of_perfect(null)
         if member.sum() == counted.sum() or not self.others > least + slack:
             return  # a set of all columns can hold some that nothing needs
+        # in the units of X coefficients may lose digits of what the search has compared
+        given = self.solution
+        if self.fit is not None:
+            given = in_place_of(given, self.fit, p, self.data, row_weights(self.data))
+        if not self.others > given.objective + slack:
+            return
         if self.solution.lambda0 == 0 or spares_one(p, member, least + slack, self.value):
             return
         self.bounds.into, self.bounds.out, self.unique = member, counted & ~member, True

@@ -273,6 +273,8 @@ def candidates(support, found, count, tie):
     position in the support), ascending in steps of `tie`; ties go to the smaller column.
     """
     change, into, position = found
+    if not change.size:  # as at most sizes of an exact verification
+        return Candidates(change, position, into)
     best = ascending(change, tie, into, position)[:count]
     out = np.append(support, -1)[position[best]]  # position -1 is an addition
     return Candidates(change[best], out, into[best])

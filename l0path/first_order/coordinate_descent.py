@@ -21,6 +21,7 @@ import numpy as np
 from ..core.status import FitStatus
 from ..errors import check_tol
 from ..problem.penalties import Separable
+from ..problem.solution import present
 from .cd_kernels import BestSwaps, Coordinates, Entering, Leaving, frozen_swaps
 
 NO_IMPROVEMENT = 1e-10  # relative change of P below which a swap is no improvement
@@ -102,7 +103,11 @@ class CoordinateSolver:
 
     def objective(self, lambda0, fit):
         """P of a fit."""
-        return fit.value + lambda0 * float(self.factor_all[fit.support].sum())
+        return fit.value + lambda0 * self.cost(fit.support)
+
+    def cost(self, support):
+        """sum f_j over a support."""
+        return float(self.factor_all[support].sum())
 
     def tolerance(self, fit):
         """The least decrease of the objective that counts as an improvement of this fit."""
@@ -121,14 +126,18 @@ class CoordinateSolver:
     def penalty(self, lambda0):
         return Separable(float(lambda0), self.lambda1, self.lambda2, self.tie)
 
-    def refit(self, support, start):
-        """The restricted optimum on a support, without its zeros; a support is not solved twice."""
+    def refit(self, support, start, target=np.inf):
+        """The restricted optimum on a support, without its zeros, or None once `target` is out of
+        its reach; a support is not solved twice.
+        """
         key = support.tobytes()
         if key not in self.visited:
-            fit = self.model.refit(support, self.lambda1, self.lambda2, start)
+            fit = self.model.refit(support, self.lambda1, self.lambda2, start, target)
+            if fit is None:
+                return None
             if fit.value == np.inf and self.problem.quadratic:  # dependent columns
                 fit = self.model.on_rows(support, self.lambda2)[0]
-            keep = (fit.b != 0) | np.isin(support, self.problem.forced)
+            keep = present(fit.b) | np.isin(support, self.problem.forced)
             self.keep(
                 key, fit if keep.all() else fit._replace(support=support[keep], b=fit.b[keep])
             )

@@ -62,12 +62,6 @@ class Hierarchy(NamedTuple):
             own = own[own.sum(axis=1) == 1]
         return inside & ~own.any(axis=0)
 
-    def removable_each(self, inside):
-        """`removable` of several closed sets, the rows of inside (C, G)."""
-        if self.rule == WEAK:
-            return np.array([self.removable(some) for some in inside], dtype=bool)
-        return inside & ~(inside.astype(np.float32) @ self.needs.astype(np.float32) > 0)
-
     def instead(self, g, inside):
         """(G,) the units outside with one of which in the place of its member g a set is closed.
         Under the weak rule another parent may take the place of one.

@@ -42,20 +42,3 @@ def interactions(formula):
         if lower:
             out.append(Interaction(term, tuple(at), lower))
     return out
-
-
-def breaks(found, support, constant):
-    """[(interaction, lower terms that the model lacks)] of a model with the columns `support`.
-
-    found : what `interactions` gave. constant : columns that no model can have and no model needs.
-    """
-    inside = set(support)
-    there = inside | set(constant)
-    out = []
-    for one in found:
-        if inside.isdisjoint(one.columns):
-            continue
-        lacking = [term for term, columns in one.lower.items() if not there.issuperset(columns)]
-        if lacking:
-            out.append((one.term, lacking))
-    return out

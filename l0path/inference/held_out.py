@@ -13,6 +13,7 @@ from ..inspection.refits import RefitRows, refit_rows
 from ..inspection.survival_refits import CoupledRows, maximum_likelihood, robust_covariance
 from ..problem.losses import restricted
 from ..problem.responses import without_mean
+from ..problem.several import predictors
 from ..working_set.limits import separation_of
 
 
@@ -32,9 +33,7 @@ def tested(path, s, data, held):
     """The `Split` of a solution s of a path, tested on the rows of `Data` with a weight in `held`
     (n,).
     """
-    q = 1
-    if data.responses is not None:
-        q = len(data.responses) - (data.classes is not None)
+    q = predictors(data.loss.traits, data.responses)
     unknown = np.full(s.support.size * q, np.nan)
     nothing = Split(s.support, unknown, unknown, unknown, math.inf, tests=q)
     if not s.support.size:
@@ -47,7 +46,7 @@ def tested(path, s, data, held):
         if without_mean(data.loss, held @ data.y):
             return nothing
         return _by_refit(path, s, rows, data, nothing)
-    if data.classes is not None:
+    if data.loss.traits.by_class:
         try:
             return _by_refit(path, s, rows, data, nothing)
         except NoOptimumError:

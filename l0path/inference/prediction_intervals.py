@@ -155,7 +155,7 @@ def _refuse_unserved(cv):
             "predict_interval takes rows of equal standing, and y has counts of trials; give each "
             "trial a row of its own, with loss='logistic', for sets of outcomes"
         )
-    if meta.responses is not None and cv.classes is None:
+    if meta.several:
         raise ValueError(
             "predict_interval serves one number or class per row, and y has several responses; "
             "fit them one by one"

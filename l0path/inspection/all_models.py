@@ -611,7 +611,9 @@ class SetSearch:
             searched = f"{kind}: {nodes} nodes"
             if isinstance(search, Enumeration):
                 searched = search.told()
-        if ended == SearchEnd.CLOSED and self._contradicted(wanted, search.held.size):
+        rows = self._solutions_of(wanted)
+        lost = any(s.status == FitStatus.NOT_CONVERGED for s in rows)  # in the units of X
+        if ended == SearchEnd.CLOSED and (lost or self._contradicted(wanted, search.held.size)):
             ended, lower = SearchEnd.TOO_CLOSE, np.minimum(lower, self.problem.floor)
         if ended in WHY_ENDED:
             self.status, self.open = "gap_not_closed", WHY_ENDED[ended]
@@ -623,13 +625,14 @@ class SetSearch:
             self.status = "interrupted" if clock.interrupted else "time_limit"
         if wanted.full:
             self.status = "max_models"
-            del wanted.found[wanted.most :]
+            del wanted.found[wanted.most :], rows[wanted.most :]
         if self.status in WHY_STOPPED:
             self.open = WHY_STOPPED[self.status].format(most=wanted.most)
         if not wanted.found:
             raise ValueError(self._none_found())
         bound = wanted.bound(lower)
-        return self._found(wanted, bound, ended, nodes, searched)
+        scores = np.array([one[0] for one in wanted.found])
+        return BestModels(self._models(rows), scores, bound, ended, wanted.full, nodes, searched)
 
     def best_of_each(self, scores):
         """([(score, `Solution`) of the best set by each of several scores, or None], why sets may
@@ -706,25 +709,19 @@ class SetSearch:
             for j in search.J:
                 search.know(np.setxor1d(best, [j]))
 
-    def _found(self, wanted, bound, ended, nodes, searched):
-        """The models of the sets found, as a path of their own."""
-        path, weights = self.path, row_weights(self.data)
-        before = path._solutions[0]
+    def _solutions_of(self, wanted):
+        """The `Solution`s of the sets found."""
+        before, weights = self.path._solutions[0], row_weights(self.data)
         problem, data = self.reporting.problem, self.reporting.data
-        rows = [
+        return [
             in_place_of(before._replace(k=size), fitted, problem, data, weights)
             for _, size, _, fitted in wanted.found
         ]
-        status = f"the {len(rows)} best models found"
-        source = path._source  # that of a loaded path gets the data
+
+    def _models(self, rows):
+        """The models of some `Solution`s, as a path of their own."""
+        path, source = self.path, self.path._source  # that of a loaded path gets the data
         source = source if source.data is not None else replace(source, data=self.data)
+        status = f"the {len(rows)} best models found"
         ranked = Path(path._meta, rows, status, path.notes, (), source)
-        return BestModels(
-            [Model(ranked, i) for i in range(len(rows))],
-            np.array([one[0] for one in wanted.found]),
-            bound,
-            ended,
-            wanted.full,
-            nodes,
-            searched,
-        )
+        return [Model(ranked, i) for i in range(len(rows))]

@@ -19,7 +19,7 @@ from ..core.control import Clock, Control, deferred_interrupts
 from ..core.describing import described_by, gap_text
 from ..core.hints import refuse_attribute
 from ..core.progress import Bar
-from ..core.status import GLOBAL_GAP, relative_gap
+from ..core.status import GLOBAL_GAP, FitStatus, SearchEnd, relative_gap
 from ..core.types import Matrix, Rule, Selector, Settings
 from ..designs.copies import without_copies
 from ..engine.assemble import rehulled
@@ -27,7 +27,7 @@ from ..engine.reported import Reporting
 from ..exact.contest import BranchAndBound
 from ..exact.fit_enumeration import refuse_groups
 from ..exact.integrality_generation import IntegralityGeneration
-from ..exact.result import certified, combinations_of_columns, in_place_of
+from ..exact.result import WHY_ENDED, certified, combinations_of_columns, in_place_of
 from ..exact.search import CertificateSearch
 from ..paths import Model, Path
 from ..paths.criteria import score_table
@@ -398,7 +398,7 @@ def _certificate(search, path, index, seconds, reporting):
         ),
         index,
     )
-    best = [model]
+    best, status, lost = [model], found.status, False
     if search.n_best > 1:
         rows = [in_place_of(before, fit, problem, data, weights) for fit in found.best]
         rows = sorted(map(reporting.solution, rows), key=lambda row: row.objective)
@@ -407,10 +407,13 @@ def _certificate(search, path, index, seconds, reporting):
             path._meta, rows, f"the {len(rows)} best supports found", notes, (), path._source
         )
         best = [Model(ranked, i) for i in range(len(rows))]
+        lost = any(row.status == FitStatus.NOT_CONVERGED for row in rows)  # in the units of X
+    if lost and status == "optimal":
+        status = "gap_not_closed"
     known = math.isfinite(s.lower_bound)
     gap = relative_gap(s.objective, s.lower_bound) if known else math.inf
     proven = (
-        found.status == "optimal"
+        status == "optimal"
         and gap <= GLOBAL_GAP
         and (search.n_best == 1 or search.settings.gap <= GLOBAL_GAP)
     )
@@ -427,9 +430,10 @@ def _certificate(search, path, index, seconds, reporting):
         best=best,
         nodes=found.nodes,
         seconds=seconds,
-        status=found.status,
+        status=status,
         assumptions=[
             *found.assumptions,
+            *([f"no proof: {WHY_ENDED[SearchEnd.TOO_CLOSE]}"] if lost else []),
             *combinations_of_columns(problem, s.lambda2, data.names),
         ],
         # a copy in the place of its column is as good

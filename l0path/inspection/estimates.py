@@ -31,7 +31,7 @@ def estimates(
         values = pd.DataFrame(estimated(results)).to_numpy(dtype=float).ravel(order="F")
         p = pd.DataFrame(results.pvalues).to_numpy(dtype=float).ravel(order="F")
     # numbers of the loss, such as theta, come last and are no coefficients
-    several = path.classes is not None and path._meta.responses is not None
+    several = path._meta.traits.by_class
     own = s.support.size + int(path._meta.intercept and not path._meta.ordered)
     own = len(values) if several or path._meta.ordered else own
     name = ratios.split(" against")[0].replace("ratios", "ratio").replace(" ", "_") or "estimate"

@@ -14,6 +14,7 @@ from ..core.hints import refuse_attribute
 from ..core.printed import Table
 from ..core.types import Matrix
 from ..paths.criteria import score_table
+from ..problem.several import parts
 from .summaries import neighbors_of
 
 MOST_SUBSTITUTES = 4  # columns, or groups, of a set of substitutes at most
@@ -276,7 +277,7 @@ class ModelSet:
             models that have it.
         """
         w, meta = self.weights(weights), self._path._meta
-        first, per = len(meta.first_names), 1 if meta.responses is None else len(meta.responses)
+        first, per = len(meta.first_names), parts(meta.responses)
         coef = np.zeros((len(self), first + len(meta.names), per))
         inside = np.zeros((len(self), len(meta.names)), dtype=bool)
         for row, own, solution in zip(coef, inside, self._solutions, strict=True):

@@ -178,8 +178,7 @@ def _columns(origin):
         return _Columns(A - A.mean(axis=0), names, len(meta.classes) - 1, 1)
     if meta.intercept:  # other columns beside their means, so that far origins do no harm
         A[:, 1:] -= A[:, 1:].mean(axis=0)
-    several = meta.classes is not None and meta.responses is not None
-    return _Columns(A, names, 0, len(meta.classes) - 1 if several else 1)
+    return _Columns(A, names, 0, len(meta.classes) - 1 if meta.traits.by_class else 1)
 
 
 def _kept(rows):

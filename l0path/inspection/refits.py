@@ -123,7 +123,7 @@ def refit(
     taken = recognized(self, s, taken, (taken.y,))
     how = {"cov_type": cov_type, "cov_kwds": cov_kwds, "scale": scale, **options}
     how = {name: value for name, value in how.items() if value is not None}
-    if self._meta.responses is not None and self._meta.classes is None:
+    if self._meta.several:
         return refit_each(self, s, taken, how, refit_rows)
     results = refit_rows(self, s, taken, **how)
     (describe_survival if self._meta.ordered else describe)(results, self, s, taken)

@@ -299,7 +299,7 @@ def _estimated(path, s, results, ci):
             _part(one, [f"{name}, {label}" for name in [*first, *names]], slice(None), ci)
             for label, one in results.items()
         ]
-    if meta.classes is not None and meta.responses is not None:
+    if meta.traits.by_class:
         m = len(first) + len(names)
         return [
             _part(

@@ -57,6 +57,7 @@ from ..core.status import Optimality
 from ..problem.losses import OWN_LOSSES
 from ..problem.problem import pose
 from ..problem.responses import log_likelihood
+from ..problem.several import parts, predictors
 from ..problem.solution import present
 from .path import RULES, Path
 
@@ -125,15 +126,14 @@ def _same(value):
 
 def observations(meta):
     """The n of the criteria: numbers of y that count."""
-    several = meta.responses is not None and meta.classes is None
-    return meta.n_eff * len(meta.responses) if several else meta.n_eff
+    return meta.n_eff * len(meta.responses) if meta.several else meta.n_eff
 
 
 def _share(meta):
     """What the loss of a path is multiplied by to be the mean over `observations`: weights of
     responses divide variances under the squared loss, and are importance of mean 1 elsewhere.
     """
-    if meta.responses is None or meta.classes is not None:
+    if not meta.several:
         return 1.0
     total = len(meta.responses) if meta.traits.gaussian else float(meta.response_weights.sum())
     return 1.0 / total
@@ -141,25 +141,18 @@ def _share(meta):
 
 def intercepts(meta):
     """Number of intercepts of a model."""
-    return len(meta.classes) - 1 if meta.ordered else meta.intercept * predictors(meta)
-
-
-def predictors(meta):
-    """Number of free coefficients of a column, or of the intercept: one, one for each response, or
-    one less than there are classes.
-    """
-    if meta.responses is None:
-        return 1
-    return len(meta.responses) - (meta.classes is not None)
+    q = predictors(meta.traits, meta.responses)
+    return len(meta.classes) - 1 if meta.ordered else meta.intercept * q
 
 
 def _free_of_classes(meta, s):
     """Number of free coefficients of a solution of several classes: one less than classes for each
     column, or where lambda1 has set some to 0 those that are left.
     """
+    q = predictors(meta.traits, meta.responses)
     if not s.lambda1:
-        return np.count_nonzero(present(s.beta)) * predictors(meta)
-    return np.minimum(np.count_nonzero(s.beta, axis=1), predictors(meta)).sum()
+        return np.count_nonzero(present(s.beta)) * q
+    return np.minimum(np.count_nonzero(s.beta, axis=1), q).sum()
 
 
 def _criteria(path, q, chosen, ebic_gamma):
@@ -167,7 +160,7 @@ def _criteria(path, q, chosen, ebic_gamma):
     meta, n, squared = path._meta, observations(path._meta), path._meta.traits.gaussian
     loss = np.array([s.loss for s in path._solutions]) * _share(meta)
     df = np.array([s.n_nonzero for s in path._solutions]) + float(intercepts(meta))
-    if meta.classes is not None and meta.responses is not None:
+    if meta.traits.by_class:
         df = np.array([_free_of_classes(meta, s) for s in path._solutions])
         df = df + float(intercepts(meta))
     weighed = np.log(meta.response_weights).sum() if squared and meta.responses else 0.0
@@ -214,13 +207,13 @@ def criteria_of_sizes(path, name, chosen, coefficients, *, p_total=None, ebic_ga
     """
     meta = path._meta
     _has_likelihood(meta)
-    r = 1 if meta.responses is None else len(meta.responses)
+    r = parts(meta.responses)
     if name == "cp":
         return 2.0 * (r * coefficients + float(intercepts(meta))) - observations(meta)
     null, shape = meta.null_loss, () if meta.responses is None else (r,)
     models = [
-        SimpleNamespace(loss=null, n_nonzero=r * int(d), beta=np.ones((int(d), *shape)))
-        for d in coefficients
+        SimpleNamespace(loss=null, n_nonzero=r * d, lambda1=0.0, beta=np.ones((d, *shape)))
+        for d in map(int, coefficients)
     ]
     like = SimpleNamespace(_meta=path._meta, _solutions=models, _loss_record=path._loss_record)
     found = _criteria(like, competing(meta, p_total), chosen, ebic_gamma)
@@ -231,7 +224,7 @@ def _log_likelihood(path):
     """The log-likelihood as a function of the mean loss."""
     meta = path._meta
     counted = observations(meta) if meta.traits.gaussian else meta.likelihood_size
-    if meta.responses is not None and meta.classes is None and not meta.traits.gaussian:
+    if meta.several and not meta.traits.gaussian:
         counted *= len(meta.responses)
     loss = None if meta.traits.coupled else path._loss_record()
     return log_likelihood(loss, meta.log_constant, counted)
@@ -433,7 +426,7 @@ def noise_variance(path):
     with most nonzeros; NaN without data or degrees of freedom.
     """
     meta, n = path._meta, path._meta.n_eff
-    r = 1 if meta.responses is None else len(meta.responses)
+    r = parts(meta.responses)
     if n > meta.p + 1 and meta.p <= WIDEST:
         full = next(
             (
@@ -481,7 +474,7 @@ def _full_variance(data):
     along = (vectors.T @ problem.X.correlate(problem.weights[:, None] * y)[J])[keep]
     residual = np.sum(problem.weights @ y**2) - np.sum(along**2 / values[keep, None])
     residual_df = problem.n_eff - keep.sum() - data.intercept
-    residual_df *= 1 if data.responses is None else len(data.responses)
+    residual_df *= parts(data.responses)
     return float(problem.n_eff * max(residual, 0.0) / residual_df) if residual_df > 0 else math.nan
 
 

@@ -689,7 +689,7 @@ class Path:
         """The coefficients of the baseline class, subtracted from those of all classes."""
         if label is None:
             return lambda values: values
-        if self._meta.responses is None or self.classes is None or label not in self.classes:
+        if not self._meta.traits.by_class or label not in self.classes:
             raise ValueError(
                 f"baseline={label!r} is not a class of a multinomial fit"
                 + (
@@ -879,7 +879,7 @@ class Path:
                 )
             if binary:  # several responses of 0 and 1
                 return (eta > 0).astype(int)
-            if self._meta.responses is not None or self._meta.ordered:
+            if self._meta.traits.by_class or self._meta.ordered:
                 return np.asarray(self.classes)[eta.argmax(axis=-1)]
             return np.asarray(self.classes)[(eta > 0).astype(int)]
         if self._meta.traits.response == "survival":

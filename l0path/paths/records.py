@@ -159,6 +159,11 @@ class Meta:
         return 1.0 - (loss - self.floor) / null if 0 < null < np.inf else np.nan
 
     @property
+    def several(self):
+        """Whether there are several responses, each with predictors of its own."""
+        return self.responses is not None and not self.traits.by_class
+
+    @property
     def ordered(self):
         """Whether the response is ordered classes."""
         return self.traits.response == "ordered"
@@ -285,7 +290,7 @@ def unordered(path, what):
 def one_response(path, what, remedy=""):
     """Raise ValueError in methods for one response where a path has several."""
     names = path._meta.responses
-    if names is not None and path._meta.classes is not None:
+    if path._meta.traits.by_class:
         raise ValueError(f"{what} is not served for loss={path._meta.loss!r}" + (remedy or ""))
     if names is not None:
         raise ValueError(

@@ -29,7 +29,7 @@ from ..formula import Formula, checked_env
 from ..formula.hierarchy import MOST_UNITS
 from ..problem.coupled.hazard import Baseline, ParametricHazard
 from ..problem.groups import Groups, Hierarchy
-from ..problem.losses import MEANINGS, OWN_LOSSES, SEVERAL, canonical_name, make_loss, takes_several
+from ..problem.losses import MEANINGS, OWN_LOSSES, canonical_name, make_loss, takes_several
 from ..problem.problem import checksum
 from ..problem.solution import EXCHANGES, Solution
 from .criteria import noise_variance
@@ -445,7 +445,7 @@ def _check_meta(meta):
         if len(row) != 3:
             raise ValueError(f"coded has {len(row)} texts in the place of 3")
     response, classes = meta.traits.response, len(meta.classes or ())
-    if meta.loss in SEVERAL:
+    if meta.traits.by_class:
         fitting = classes == len(meta.responses or ())
     elif meta.responses is not None:
         fitting = meta.classes is None and takes_several(meta.loss)

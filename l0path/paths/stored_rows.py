@@ -324,7 +324,7 @@ def _loss(meta, y, weights, counts, stored):
     if what == "ordered":
         fitting = np.isin(y, np.arange(len(meta.classes))).all()
     elif what == "classes":
-        several = meta.classes is not None and meta.responses is not None
+        several = meta.traits.by_class
         fitting = np.isin(y, (0.0, 1.0) if several else (-1.0, 1.0)).all()
         fitting = fitting and (not several or (y.sum(axis=1) == 1).all())
     elif what == "shares":

@@ -290,6 +290,7 @@ class Multinomial(NamedTuple):
         link="softmax",
         recession=SEPARATES,
         likelihood=True,
+        predictors="classes",
     )
 
 
@@ -353,7 +354,8 @@ def takes_several(name):
     """Whether the loss of a public name takes several responses that share the columns of a
     model.
     """
-    return name not in (*ONE_RESPONSE, *SEVERAL) and not traits_named(name).coupled
+    traits = traits_named(name)
+    return name not in ONE_RESPONSE and not (traits.by_class or traits.coupled)
 
 
 def traits_named(name):

@@ -17,7 +17,7 @@ from ..designs import AllRows, Derived, Standardized, TrainingSet, check_finite,
 from ..designs.protocol import traits_of
 from .coupled.weibull import refuse_endless
 from .groups import one_each, posed_groups
-from .losses import Multinomial, Squared, restricted
+from .losses import Squared, restricted
 from .responses import EPS, rounding, saturated, without_mean
 from .several import class_codes, contrasts, turned
 from .verbs import least_value, unseen
@@ -66,6 +66,11 @@ class Data:
         """Whether any column that is not excluded has a finite bound."""
         low, high = self.lower[~self.excluded], self.upper[~self.excluded]
         return bool(np.isfinite(low).any() or np.isfinite(high).any())
+
+    @property
+    def several(self):
+        """Whether there are several responses, each with predictors of its own."""
+        return self.responses is not None and not self.loss.traits.by_class
 
     @property
     def response(self):
@@ -181,9 +186,14 @@ class Problem:
         )
 
     @property
+    def predictors(self):
+        """The number q of predictors of a row."""
+        return 1 if self.turn is None else len(self.turn)
+
+    @property
     def refit_rows(self):
         """The cost of a refit, in rows of one response; the number of refits depends on it."""
-        return self.n_eff * (1 if self.turn is None else len(self.turn) ** 2)
+        return self.n_eff * self.predictors**2
 
     @property
     def selectable(self):
@@ -211,11 +221,6 @@ class Problem:
             )
             for y, offset in zip(_columns(self.y), _columns(self.offset), strict=True)
         ]
-
-    @property
-    def by_class(self):
-        """Whether the r coefficients of a column are those of several classes."""
-        return isinstance(self.loss, Multinomial)
 
     def fits_of_each(self, fit):
         """The `Fit` of each of the problems `of_each`; their values are not known."""
@@ -466,7 +471,7 @@ def responses_apart(loss, turn):
     """Whether there are several responses that share nothing but the columns of a model, see
     `response_sum`; turn: as in `Problem`.
     """
-    return turn is not None and not isinstance(loss, (Squared, Multinomial))
+    return turn is not None and not (loss.traits.by_class or isinstance(loss, Squared))
 
 
 def _columns(y):
@@ -489,7 +494,7 @@ def _centered(data, y, offset, weights):
         turn = None
         if data.responses is not None:
             own = np.diag(1.0 / np.sqrt(data.response_weights))
-            turn = own if data.classes is None else contrasts(y.shape[1])
+            turn = contrasts(y.shape[1]) if data.loss.traits.by_class else own
         return y, offset, 0.0, turn
     y, offset = y - offset, np.zeros(weights.size)
     shift = weights @ y if data.intercept else np.zeros(y.shape[1:])

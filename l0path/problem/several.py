@@ -12,7 +12,7 @@ changes nothing, and responses that are combinations of others become fewer.
 import numpy as np
 
 from ..core.arguments import finite
-from .losses import Multinomial, mean_of_rows
+from .losses import mean_of_rows
 
 # values of y beyond, or all below the inverse, are refused: their squares are summed
 LARGEST_RESPONSE = 1e100
@@ -56,7 +56,7 @@ def summed_loss(loss, y, eta, weights, response_weights=None):
     """
     if y.ndim == 1:
         return mean_of_rows(loss, y, eta, weights)
-    if isinstance(loss, Multinomial):
+    if loss.traits.by_class:
         seen = weights > 0.0
         return float(weights[seen] @ log_losses(y[seen], eta[seen]))
     parts = [
@@ -64,6 +64,20 @@ def summed_loss(loss, y, eta, weights, response_weights=None):
         for one, other in zip(y.T, eta.T, strict=True)
     ]
     return float(response_weights @ np.array(parts))
+
+
+def parts(responses):
+    """The number r of coefficients of a column: one, or one for each of several responses, or
+    classes, by their names (None for one response).
+    """
+    return 1 if responses is None else len(responses)
+
+
+def predictors(traits, responses):
+    """The number q of coefficients of a column, or of predictors of a row, that are free under a
+    loss with these traits: `parts`, or one less of classes.
+    """
+    return parts(responses) - traits.by_class
 
 
 def offsets_of_responses(value, shape):

@@ -291,7 +291,7 @@ def _predictors(problem, data, weights, coefficients, predicted):
     support, beta, intercept = coefficients
     eta, center = intercept + predicted, problem.X.center[support]
     spread = weights @ np.abs(eta - weights @ eta)
-    if np.any(EPS * (np.abs(center) @ np.abs(beta)) > CANCELS * spread):
+    if (EPS * (np.abs(center) @ np.abs(beta)) > CANCELS * spread).any():
         eta = intercept + center @ beta + (data.design.columns(support) - center) @ beta
     return eta if data.offset is None else eta + data.offset
 
@@ -314,7 +314,7 @@ def _shrinkage(problem, data, support, beta, lambda1, lambda2):
         b = beta * scale
         return float(lambda1 * np.abs(b).sum() + lambda2 * b @ b)
     b, v = beta * scale[:, None], data.response_weights
-    b = b if data.classes is None else centered(b, lambda1, lambda2)
+    b = centered(b, lambda1, lambda2) if data.loss.traits.by_class else b
     return float((lambda1 * np.abs(b).sum(axis=0) + lambda2 * (b * b).sum(axis=0)) @ v)
 
 
@@ -329,7 +329,7 @@ def _coefficients(problem, data, fit, lambda1=0.0, lambda2=0.0):
     else:
         beta = fit.b / X.scale[support][:, None] @ problem.turn
         intercept = fit.b0 - X.center[support] @ beta if data.intercept else np.zeros(beta.shape[1])
-        if lambda1 and data.classes is not None:
+        if lambda1 and data.loss.traits.by_class:
             own = centered(fit.b @ problem.turn, lambda1, lambda2)
             beta = own / X.scale[support][:, None]
     return beta, intercept

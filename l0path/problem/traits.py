@@ -93,6 +93,9 @@ class LossTraits(NamedTuple):
     constant : bool
         Whether results have an intercept that no fit sees, because the best one belongs to every
         predictor.
+    predictors : {"one", "classes"}
+        What a row has predictors for: one, or one for each response where y has several; or one for
+        each class, of which a number common to all says nothing (`several.predictors` counts them).
     """
 
     name: str
@@ -111,6 +114,12 @@ class LossTraits(NamedTuple):
     pilot: str = ""
     dispersion: int = 0
     constant: bool = False
+    predictors: str = "one"
+
+    @property
+    def by_class(self):
+        """Whether a row has a predictor for each of several classes."""
+        return self.predictors == "classes"
 
     @property
     def gaussian(self):

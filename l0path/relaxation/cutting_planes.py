@@ -26,7 +26,6 @@ import numpy as np
 from ..core.arguments import whole_fields
 from ..first_order.dual import DualProblem, DualSizes
 from ..first_order.operators import SizeOutcome, SolverTraits
-from ..problem.losses import name_of
 from .blocks import NO_BLOCKS
 from .generation import GroupPool, Pool, generate, ranked_units
 
@@ -37,7 +36,7 @@ DEFAULT_C = 10.0
 class FeatureGenerating:
     """Settings of the feature generating machine, cutting planes on the relaxation of every size.
 
-    It is for losses of bounded curvature and features (or groups) without bounds.
+    It is for losses that are sums over rows, and features (or groups) without bounds.
 
     Parameters
     ----------
@@ -102,11 +101,6 @@ class FeatureGenerating:
 
     def check(self, problem: Any, lambda1: float, lambda2: float) -> None:
         """Raise ValueError, with the remedy, for problems that the method does not solve."""
-        if not problem.loss.traits.bounded:
-            raise ValueError(
-                f"loss={name_of(problem.loss)!r} has no bounded curvature, which "
-                "feature_generating needs for its steps; use algorithm='swap' or 'pg'"
-            )
         if problem.boxed:
             raise ValueError(
                 "lower= and upper= bound coefficients, which feature_generating takes apart into "

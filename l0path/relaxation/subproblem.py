@@ -240,9 +240,11 @@ class Subproblem:
         ahead = self.product(w)
         if self.quadratic:
             return float(w @ ahead) / square
-        # curvature of the loss at most beta: the estimate may be above the one needed, and never
-        # far
-        return float(self.problem.weights @ (ahead * ahead)) / (square * self.dual.least)
+        if self.dual.least > 0.0:
+            # curvature of the loss at most 1 / least: above the one needed, and never far
+            return float(self.problem.weights @ (ahead * ahead)) / (square * self.dual.least)
+        _, v = self.derivatives(self.x)
+        return float(v @ (ahead * ahead)) / square
 
     def descend(self, floor, poll):
         """Accelerated steps until the gap of (S) is `allowed` beside the bound `floor` of (R), or
@@ -284,6 +286,8 @@ class Subproblem:
                     new.shift,
                 )
             )
+            if not np.isfinite(v.smooth):  # an extrapolation beyond all numbers
+                rho, v = 1.0, new
             g = self.gradient(v)
         return best
 
@@ -352,8 +356,7 @@ class Subproblem:
             return (
                 point if u is None else self.valued(point.x, root * u, self.product(root * u), 0.0)
             )
-        slopes, v = np.empty(p.X.n), np.empty(p.X.n)
-        derivatives(p.loss, p.y, p.offset + point.image + point.shift, p.weights, slopes, v)
+        _, v = self.derivatives(point)
         A = self.Z * (root[:, None] * np.sqrt(v))
         if p.intercept and v.sum() > 0.0:
             across = np.sqrt(v / v.sum())
@@ -376,6 +379,12 @@ class Subproblem:
                 return new
             t *= 0.5
         return point
+
+    def derivatives(self, point):
+        """(slopes, curvatures), (n,) each, of the weighted losses at a point."""
+        p, slopes, v = self.problem, np.empty(self.problem.X.n), np.empty(self.problem.X.n)
+        derivatives(p.loss, p.y, p.offset + point.image + point.shift, p.weights, slopes, v)
+        return slopes, v
 
     def slopes(self):
         """(n,) weights times the loss's slopes at the current point."""

@@ -1,4 +1,5 @@
-"""Lower bounds by tangents of the loss, for losses that couple rows, and several responses.
+"""Lower bounds by tangents of the loss: for losses that couple rows, several responses, and groups
+under losses of rows that the relaxations of groups do not serve.
 
 A convex loss F lies above its tangent at any predictor eta: with its slopes a there,
 
@@ -6,7 +7,7 @@ A convex loss F lies above its tangent at any predictor eta: with its slopes a t
 
 What the penalties and bounds allow the right side to fall to is a sum over columns, of which a
 model of size k has the k largest, and a model at lambda0 those that are worth their cost. The
-intercepts of several classes have no penalty: at their optimum the slopes sum to zero. The
+intercepts have no penalty: at their optimum the slopes sum to zero. The
 thresholds of ordered classes are at their best for every predictor, which leaves F convex in it.
 """
 
@@ -17,6 +18,7 @@ import numpy as np
 from ..core.status import FitStatus
 from ..problem.several import log_losses, probabilities
 from ..problem.verbs import derivatives
+from . import bounds
 from .path_bounds import bounded, standardized
 
 SUMMED = 1e-12  # of what a bound is summed from
@@ -48,6 +50,7 @@ def bound_by_tangents(problem, solutions, poll):
 def tangent_bounds(problem, solutions):
     """(t,) the largest bound of every solution of a slice; -inf for none."""
     tangents = _tangents if problem.turn is None else _tangents_of_responses
+    tangents = _tangents_of_rows if problem.by_rows else tangents
     base, gains, margin = tangents(problem, solutions)
     base = base - gains[problem.forced].sum(axis=0) - margin
     gains, factor = _of_units(problem, gains)
@@ -98,6 +101,17 @@ def _tangents(problem, solutions):
     return np.array(base), gains, SUMMED * (np.array(size) + gains.max(axis=0, initial=0.0))
 
 
+def _tangents_of_rows(problem, solutions):
+    """As `_tangents`, for a loss that is a sum over rows: by its conjugates, at the best
+    intercept.
+    """
+    s = solutions[0]
+    dual = bounds.dual_problem(problem, s.lambda1, s.lambda2)
+    points = bounds.points_of_fits(dual, [standardized(problem, one) for one in solutions])
+    gains = [bounds.gains(dual, points, m) for m in range(len(solutions))]
+    return points.constant, np.column_stack(gains), dual.gamma * points.size
+
+
 def _tangents_of_responses(problem, solutions):
     """As `_tangents`, for several responses or classes."""
     p, lambda1, lambda2 = problem, solutions[0].lambda1, solutions[0].lambda2
@@ -114,7 +128,9 @@ def _tangents_of_responses(problem, solutions):
         size.append(abs(value) + np.abs(one * move).sum())
     g = p.X.correlate(np.hstack(slopes)).reshape(p.X.p, len(solutions), -1)
     if lambda1:  # each class has a coefficient, or each response, all of whose terms weigh alike
-        weights = np.ones(p.turn.shape[1]) if p.by_class else np.diagonal(p.turn) ** -2.0
+        weights = (
+            np.ones(p.turn.shape[1]) if p.loss.traits.by_class else np.diagonal(p.turn) ** -2.0
+        )
         g = np.sqrt(weights) * np.maximum(np.abs(g @ p.turn) - lambda1, 0.0)
     square = (g * g).sum(axis=2)
     with np.errstate(divide="ignore", invalid="ignore"):

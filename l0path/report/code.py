@@ -130,7 +130,7 @@ def python_code(model: Model) -> str:
 def _about(meta):
     """What a model predicts, for a docstring."""
     response = meta.response or "y"
-    if meta.classes is not None and (meta.responses is not None or meta.ordered):
+    if meta.traits.by_class or meta.ordered:
         return _plain(f"Probabilities of the classes of {response}")
     if meta.responses is not None:
         return "Predictions of the responses"
@@ -169,7 +169,7 @@ def _python_means(meta, thresholds):
             "    below = 1.0 / (1.0 + np.exp(np.asarray(eta)[..., None] - thresholds))\n"
             "    return np.diff(below, axis=-1, prepend=0.0, append=1.0)\n"
         )
-    if meta.responses is not None and meta.classes is not None:
+    if meta.traits.by_class:
         return (
             "    odds = np.exp(eta - eta.max(axis=-1, keepdims=True))\n"
             "    return odds / odds.sum(axis=-1, keepdims=True)\n"

@@ -30,7 +30,7 @@ def sklearn_model(model: Model) -> Any:
             "the fit had an offset, which linear models of scikit-learn do not have; take "
             "to_python(), whose function has an argument offset"
         )
-    if meta.responses is not None and meta.classes is None and meta.traits.link != "identity":
+    if meta.several and meta.traits.link != "identity":
         raise ValueError(
             f"no linear model of scikit-learn has several responses of loss={meta.loss!r}; take "
             "to_python(), or fit one response at a time"

@@ -157,7 +157,7 @@ class Derivatives(NamedTuple):
 
 
 @njit
-def _invert_some(G, index, scale, lambda2, B):
+def invert_some(G, index, scale, lambda2, B):
     """B (k, k) = (scale G_SS + 2 lambda2)^-1 for the rows and columns `index` (k,) of G, which may
     be dependent. Bounds of exchanges rest on it.
     """
@@ -234,7 +234,7 @@ class Local:
         else:
             self.ZV, G = None, gram.G
         self.B = np.empty((at.size, at.size))
-        _invert_some(G, self.index, self.scale, float(lambda2), self.B)
+        invert_some(G, self.index, self.scale, float(lambda2), self.B)
 
     def extend(self, Z, width):
         """Follow the working columns up to `width`."""

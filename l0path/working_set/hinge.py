@@ -286,18 +286,22 @@ class _Restricted:
         a = np.where(kink, 0.0, np.where(eta < p.y, self.low, self.high))
         f, e = F.size, E.size
         A, rhs = np.zeros((f + m + e, f + m + e)), np.zeros(f + m + e)
-        A[:f, :f] = 2.0 * self.lambda2 * np.eye(f)
-        Z = self.Z[F]
+        # in units of the columns at these rows: rounding beside long ones may be all of a short one
+        unit = np.abs(self.Z[np.ix_(F, E)]).max(axis=1, initial=np.sqrt(2.0 * self.lambda2))
+        A[:f, :f] = np.diag(2.0 * self.lambda2 / unit**2)
+        Z = self.Z[F] / unit[:, None]
         A[:f, f + m :], A[f + m :, :f] = Z[:, E], Z[:, E].T
         held = np.where(free, 0.0, b)
-        rhs[:f] = -Z @ a - self.lambda1 * np.sign(b[F])
+        rhs[:f] = -Z @ a - self.lambda1 * np.sign(b[F]) / unit
         if m:
             A[f, f + m :], A[f + m :, f] = 1.0, 1.0
             rhs[f] = -a.sum()
         rhs[f + m :] = (p.y - p.offset - (0.0 if m else b0) - held @ self.Z)[E]
         x = np.linalg.lstsq(A, rhs, rcond=1e-13)[0]
+        # refined, for slopes of light rows and short columns may be small beside the others
+        x += np.linalg.lstsq(A, rhs - A @ x, rcond=1e-13)[0]
         out = held.copy()
-        out[F] = np.clip(x[:f], self.lower[F], self.upper[F])
+        out[F] = np.clip(x[:f] / unit, self.lower[F], self.upper[F])
         a[E] = x[f + m :]
         return out, float(x[f]) if m else b0, a
 

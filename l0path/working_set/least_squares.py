@@ -252,13 +252,14 @@ def _most_curved(p, curvatures, y, weights):
 
 
 def _least_curved(loss, most, slopes):
-    """The curvatures (n,) that rows keep, so that their slopes can be written as differences.
+    """The curvatures (n,) that rows keep, so that their slopes can be written as differences; rows
+    without a slope keep none.
 
     Where a loss falls for ever its slope vanishes with its curvature, and what is kept does, too:
     beside a row that is a million times as far out as the others it would bring steps to a halt.
     """
     if loss.traits.recession == NO_RECESSION:
-        return LEAST_CURVATURE * most
+        return np.where(slopes != 0.0, LEAST_CURVATURE * most, ANY)
     return LEAST_CURVATURE * np.minimum(most, np.abs(slopes)) + ANY
 
 

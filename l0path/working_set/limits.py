@@ -467,6 +467,8 @@ def _terms_left(problem, Z, face):
 
     def rows(x):
         F = derivatives(p.loss, p.y, signs * (at + A @ x), p.weights, slopes, v)
+        if not np.isfinite(F):  # the end of a step that is too long
+            return np.inf, np.zeros(x.size), np.eye(x.size)
         return F, A.T @ (signs * slopes), (A.T * v) @ A
 
     return rows

@@ -53,7 +53,7 @@ STEPPED, STUCK = 4, 5  # how a step ends, beside REJECTED: F is lower, or no ste
 LINE_STEPS = 25  # slopes that a line search may ask for
 MOST_DAMPINGS = 30  # trials of one step, tenfold more damping each
 FLATTEST = 1e-12  # damping, of the mean curvature, without which no system is solved
-FIRST_DAMPING = 1e-3  # of its unit, after an undamped step that failed
+FIRST_DAMPING = 1e-3  # of its unit, after an undamped step that failed, if none was before
 LEAST_DAMPING = 1e-9  # of its unit: below it there is none
 UNSOLVED = 0.1  # of the violation, left by an undamped step: the model has no optimum in reach
 UNSOLVED_SIZE = 1e-10  # the same, of the size of what the quadratic model is summed from
@@ -159,6 +159,7 @@ class StepStart(NamedTuple):
     violation: float  # largest one of the optimality conditions
     stale: bool  # whether H is that of an earlier point
     damping: float
+    first: float  # damping after an undamped step that failed
 
 
 @njit
@@ -324,7 +325,7 @@ def refit(rows, S, shrunk, box, x, stopping, eta):
     model, reference = begin(rows, S, shrunk, box, x)
     work, held, span = row_work(rows, x.size, S.size, eta), filled(x.size, 0.0), np.empty(2)
     F = value_at(rows, S, model, x, eta)
-    damping, scale, worst, status = 0.0, 0.0, np.inf, MAX_ITER
+    damping, first, unmoved, scale, worst, status = 0.0, np.inf, -1.0, 0.0, np.inf, MAX_ITER
     far, margin = _reach(rows, eta, span)
     trace, near, close, before = 1e-300, False, False, np.inf
     if far <= ETA_CAP:
@@ -342,7 +343,8 @@ def refit(rows, S, shrunk, box, x, stopping, eta):
             size, about = _sizes(work.slopes, eta, middle, shrunk.lambda1, abs(F) + 1e-300)
         worst, scale = _largest_violation(model), max(scale, size)
         copy(eta, work.eta)
-        here = StepStart(F, trace / reference, unit, level, worst, near, damping)
+        first = min(first, FIRST_DAMPING * unit)
+        here = StepStart(F, trace / reference, unit, level, worst, near, damping, first)
         outcome, value, promised, damping = _descend(rows, S, model, work, here, stopping.target)
         if outcome == REJECTED:
             return REJECTED, F, worst
@@ -366,10 +368,11 @@ def refit(rows, S, shrunk, box, x, stopping, eta):
         stale, near = near, quiet and promised <= min(NEAR * about, ARRIVING * before)
         before = promised
         damped = damping > 0.0  # a damped step promises little however far the optimum is
-        # where the model predicted the step well, it is trusted again
-        damping = (
-            0.0 if gain > TRUSTED * promised or damping <= LEAST_DAMPING * unit else 0.1 * damping
-        )
+        # where the model predicted the step well, it is trusted again; where it did so for a damped
+        # step, F may be straight for a long way, and less damping will do
+        trusted = gain > TRUSTED * promised
+        first = max(0.1 * damping, LEAST_DAMPING * unit) if damped and trusted else np.inf
+        damping = 0.0 if trusted or damping <= LEAST_DAMPING * unit else 0.1 * damping
         if capped > 0:
             far, margin = _reach(rows, eta, span)
             if capped == SEPARATES and margin > 0.0 and _unbounded(model):
@@ -388,6 +391,9 @@ def refit(rows, S, shrunk, box, x, stopping, eta):
         if converged or (idle and flat and little):
             status = CONVERGED
             break
+        if promised == 0.0 and damping == unmoved:
+            break  # as all steps to come it ends where it began
+        unmoved = damping if promised == 0.0 else -1.0
     if capped > 0 and status != SEPARATED and far > FAR_OUT[capped] and diverged(model):
         status = SEPARATED
         _cut_back(rows, S, model, work, held)
@@ -498,7 +504,7 @@ def _descend(rows, S, model, work, here, target):
     for _attempt in range(MOST_DAMPINGS):
         promised, left, size = newton_step(model, FLATTEST * here.mean_curvature + damping)
         if damping == 0.0 and not left <= max(UNSOLVED * here.violation, UNSOLVED_SIZE * size):
-            damping = FIRST_DAMPING * here.unit
+            damping = here.first
             continue
         solved = max(SOLVED * here.violation, SOLVED_SIZE * size)
         value = value_at(rows, S, model, new, eta)
@@ -525,7 +531,7 @@ def _descend(rows, S, model, work, here, target):
             accepted = value <= F - SUFFICIENT * length * promised and length > SHORTEST
         if accepted:
             return STEPPED, value, promised, damping
-        damping = max(10.0 * damping, FIRST_DAMPING * here.unit)
+        damping = max(10.0 * damping, here.first)
     return STUCK, value, promised, damping
 
 

@@ -19,21 +19,24 @@ from .curvature import (
     CURVATURE_BYTES,
     OF_ALL,
     Derivatives,
+    InverseHessian,
     Local,
     LocalTable,
     WeightedGrams,
     curved,
+    invert_some,
     taken_off,
+    with_intercept,
 )
 from .gram import GramModel
 from .groups import RowCurvature
-from .linear_algebra import invert, weighted_squares
+from .linear_algebra import weighted_squares
 from .refits import NewtonRefits, refit_in_turn
 from .several.ordered import clear_optimum, ordered_table
 
 # bytes of slopes and their products with all columns that are kept for bounds
 SLOPE_BYTES = 1 << 28
-RECENT_NUMBERS = 1 << 20  # numbers in the curvatures that are kept of the last fits
+RECENT_NUMBERS = 2 << 20  # numbers in the curvatures that are kept of the last fits
 
 
 class Weighted(NamedTuple):
@@ -214,12 +217,10 @@ class RowModel(NewtonRefits, WorkingColumns):
             return table
         eta, slopes, v = self.derivatives(fit)
         Z, ZV, coupled = curved(p, eta, v, self.Z[self.where[fit.support]])
-        H = ZV @ Z.T - coupled @ coupled.T
-        diagonal = H.ravel()[:: H.shape[0] + 1]
-        diagonal += 2.0 * lambda2
-        diagonal += 1e-10 * diagonal.sum() / max(diagonal.size, 1) + 1e-300
+        H = ZV @ Z.T
+        H -= coupled @ coupled.T
         B = np.empty_like(H)
-        invert(H, fit.support.size, B)
+        invert_some(H, np.arange(len(H)), 1.0, float(lambda2), B)
         return Weighted(eta, slopes, v, ZV, B, coupled)
 
     def exact(self, fit, lambda2, Z):
@@ -288,9 +289,13 @@ class RowModel(NewtonRefits, WorkingColumns):
         self.latest = fit, local, None
         return local
 
-    def local_table(self, fit, lambda2, into):
-        """The `LocalTable` of a fit, by the curvatures of one close by; of all working columns."""
+    def local_table(self, fit, lambda2, into, closely=False):
+        """The `LocalTable` of a fit, by the curvatures of one close by, of all working columns; or
+        `closely`, by its own, of the working columns `into`.
+        """
         local = self.local(fit, lambda2)
+        if closely and local.gram is not None:
+            return self._own_table(fit, lambda2, into)
         if self.latest[2] is None:
             self.latest = fit, local, self._table_of(fit, local, lambda2)
         return self.latest[2]
@@ -314,6 +319,34 @@ class RowModel(NewtonRefits, WorkingColumns):
             diagonal=local.diagonal,
             rows=local.rows,
             index=local.inverse.index,
+        )
+
+    def _own_table(self, fit, lambda2, into):
+        """`local_table` by the curvatures of the fit."""
+        p, at, S = self.problem, self.weighted(fit, lambda2), self.where[fit.support]
+        place = np.full(self.width, -1)
+        place[into[into >= 0]] = 0
+        J = np.flatnonzero(place == 0)
+        place[J] = np.arange(J.size)
+        Z, x, center, diagonal = self.Z[J], fit.b, np.zeros(self.width), np.empty(J.size)
+        inverse, total = InverseHessian(at.B, np.arange(S.size)), max(float(at.v.sum()), 1e-300)
+        if p.intercept:
+            center[J], center[S] = Z @ at.v / total, self.Z[S] @ at.v / total
+            x, inverse = np.append(x, fit.b0 + center[S] @ x), with_intercept(*inverse, total)
+        weighted_squares(Z, at.v, p.intercept, diagonal)
+        return LocalTable(
+            S=np.ascontiguousarray(S),
+            x=x,
+            B=inverse.B,
+            lambda2=float(lambda2),
+            scale=1.0,
+            curvatures=at.v[None],
+            center=center,
+            place=place,
+            c=-(Z @ at.slopes),
+            diagonal=diagonal,
+            rows=at.ZV @ Z.T,
+            index=inverse.index,
         )
 
     def inverse(self, fit, lambda2):

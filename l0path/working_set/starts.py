@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from ..problem.verbs import derivatives
+
 
 def slopes_at(model, fit):
     """Weights times d loss / d eta at a fit on working columns, (n,)."""
@@ -66,7 +68,20 @@ def seed(model, null, max_k, lambda1, extra=()):
 
 
 def scale_of(model, null):
-    """The size of F that tolerances refer to."""
-    if not np.isfinite(model.problem.floor):
-        return abs(null.value) or 1.0
-    return max(null.value - model.problem.floor, 1e-300)
+    """The size of F that tolerances refer to: its least value without features, or without
+    coefficients where bounds of forced features leave these out.
+    """
+    p, value = model.problem, null.value
+    if (p.lower[p.forced] > 0.0).any() or (p.upper[p.forced] < 0.0).any():
+        value = min(value, _without_coefficients(p))
+    if not np.isfinite(p.floor):
+        return abs(value) or 1.0
+    return max(value - p.floor, 1e-300)
+
+
+def _without_coefficients(problem):
+    """The mean loss of the offset alone, of one response."""
+    p, n = problem, problem.X.n
+    if p.turn is not None:
+        return np.inf
+    return derivatives(p.loss, p.y, p.offset, p.weights, np.empty(n), np.empty(n))

@@ -22,6 +22,8 @@ FAMILIES = {
     "neighborhoods": ("RefitNeighborhood", "GramNeighborhood", "GroupNeighborhood"),
     "strategies": ("SizeStrategy",),
 }
+# what there is for some kinds of problems only
+ASKED_FOR = ("turn", "groups", "responses", "classes")
 BASES = {"WorkingColumns", "SizeStrategy", "ExchangeStrategy"}  # which serve nothing by themselves
 
 
@@ -40,19 +42,20 @@ def decorators(node):
 
 
 def has_traits(node):
-    """Whether a class is a loss: its body says `traits = ...`."""
+    """Whether a class is a loss: its body says `traits = LossTraits(...)`."""
     return any(
-        isinstance(s, ast.Assign) and ast.unparse(s.targets[0]) == "traits" for s in node.body
+        isinstance(s, ast.Assign) and ast.unparse(s).startswith("traits = LossTraits(")
+        for s in node.body
     )
 
 
 def branch(node, losses):
     """The kind of problem that a node asks about, or None."""
-    if isinstance(node, ast.Attribute) and node.attr in ("quadratic", "coupled"):
+    if isinstance(node, ast.Attribute) and node.attr in ("quadratic", "coupled", "by_class"):
         return node.attr if isinstance(node.ctx, ast.Load) else None
     if isinstance(node, ast.Compare) and ast.unparse(node.comparators[-1]) == "None":
         last = ast.unparse(node.left).split(".")[-1]
-        return f"{last} is None" if last in ("turn", "groups") else None
+        return f"{last} is None" if last in ASKED_FOR else None
     if isinstance(node, ast.Call) and ast.unparse(node.func) == "isinstance":
         named = {n.id for n in ast.walk(node.args[1]) if isinstance(n, ast.Name)}
         return "isinstance of a loss" if named & losses else None
@@ -97,7 +100,7 @@ def counts(folder):
     nodes = [(name, node) for name, tree in trees.items() for node in ast.walk(tree)]
     classes = {n.name: n for _, n in nodes if isinstance(n, ast.ClassDef)}
     functions = [n for _, n in nodes if isinstance(n, ast.FunctionDef)]
-    losses = {name for name, node in classes.items() if has_traits(node)}
+    losses = {n.name for _, n in nodes if isinstance(n, ast.ClassDef) and has_traits(n)}
     marks = Counter(mark for f in functions for mark in decorators(f))
     out = {
         "files": len(sources),

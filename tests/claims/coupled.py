@@ -60,8 +60,6 @@ def coupled(seed, loss=None):
     record = repeated(record, copies)
     forced, excluded, factor, units = _columns(rng, p, options)
     sizes_or_values(rng, p if units is None else len(units), options)
-    if np.ptp(factor[factor > 0]) > 0 if (factor > 0).any() else False:
-        options.pop("grid", None), options.pop("lambda0", None)
     if rng.random() < 0.8 and "k" not in options:
         options["max_k"] = p
     if rng.random() < OFTEN and units is None:

@@ -418,8 +418,10 @@ def _allowed(options, record, units):
         algorithm = "swap"
     if algorithm == "exact" and not provable:
         algorithm = "swap"
-    dual = algorithm in ("dual_iht", "feature_generating", "primal_dual")
-    if dual and (record["loss"] in UNBOUNDED or not ridge):
+    ascending = algorithm in ("dual_iht", "primal_dual")
+    if ascending and record["loss"] in UNBOUNDED:
+        algorithm = "swap"
+    if (ascending or algorithm == "feature_generating") and not ridge:
         algorithm = "swap"
     if algorithm == "feature_generating" and boxed:
         algorithm = "swap"

@@ -19,6 +19,7 @@ from class_samples import (
     responses_drawn,
 )
 from recomputed import objective_of
+from thinning import thinned
 
 import l0path
 from l0path.errors import SeparationWarning
@@ -311,3 +312,38 @@ def test_the_model_of_no_coefficient_is_proven(offset):
     how = {"loss": "multinomial", "fit_intercept": False, "offset": offset}
     found = fitted(X, y, how, max_k=1).certify(k=0)
     assert found.proven and found.lower_bound == pytest.approx(found.incumbent, rel=1e-9)
+
+
+PENALTIES = {
+    "lasso": {"lambda1": 0.02},
+    "lasso and ridge": {"lambda1": 0.02, "lambda2": 0.05},
+    "box": {"lower": -0.3, "upper": 0.4},
+    "costs": {"lambda1": 0.01, "lambda2": 0.01, "penalty_factor": [1.0, 2.0, 1.0, 0.5, 1.0]},
+}
+
+
+@pytest.mark.parametrize(
+    ("kind", "penalty"),
+    thinned(3, KINDS, PENALTIES),
+)
+def test_models_with_lambda1_or_bounds_are_compared_with_all_others(kind, penalty):
+    """On sizes and on lambda0 values, of which every set is fitted as one that must be there."""
+    given = PENALTIES[penalty]
+    if kind == "multinomial" and "lower" in given:
+        pytest.skip("coefficients of contrasts have no bounds")
+    X, y, how, _ = instance(kind, 0)
+    how = {**how, **given}
+    costs = np.array(how.pop("penalty_factor", np.ones(P)))
+    sets = [list(S) for k in range(P + 1) for S in combinations(range(P), k)]
+    values = [fitted(X, y, how, max_k=0, always_include=S).details.objective[0] for S in sets]
+    with_factors = {"penalty_factor": costs} if "penalty_factor" in given else {}
+    path = l0path.fit(X, y, algorithm="exact", max_k=3, **how)
+    for k, objective in enumerate(path.details.objective):
+        least = min(value for S, value in zip(sets, values, strict=True) if len(S) == k)
+        assert objective == pytest.approx(least, rel=1e-8)
+    prices = [0.2, 0.03, 0.005]
+    grid = l0path.fit(X, y, algorithm="exact", lambda0=prices, **how, **with_factors)
+    for price, objective in zip(prices, grid.details.objective, strict=True):
+        every = [v + price * costs[S].sum() for S, v in zip(sets, values, strict=True)]
+        assert objective == pytest.approx(min(every), rel=1e-8)
+    assert {*path.details.optimality, *grid.details.optimality} == {"global"}

@@ -193,6 +193,18 @@ def test_optima_with_shrinkage_and_bounds(lambda1, lambda2, boxed):
         assert lacks < 1e-9 and s.status == "converged" and 4 in s.support
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_optima_do_not_lose_short_columns_beside_long_ones(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(20, 3)) * [1e6, 1.0, 1e-3]
+    y = X @ [1e-6, -1.0, 0.0] + rng.standard_t(2, size=20)
+    given = dict(lambda2=0.3, standardize=False)
+    path = l0path.fit(X, y, loss="quantile", always_include=[0, 1, 2], max_k=0, **given)
+    s = path._solutions[0]
+    lacks = oracles.check_residual(X, y, s.support, s.beta, s.intercept, quantile=0.5, **given)
+    assert lacks < 1e-13 and s.status == "converged"
+
+
 def test_claims_say_which_loss_they_are_about():
     rng = np.random.default_rng(5)
     X = rng.normal(size=(80, 5))

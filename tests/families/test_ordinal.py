@@ -390,7 +390,6 @@ def test_recovery_leaves_the_thresholds_out():
         ({"class_weight": {"lowest": 2.0}}, "'lowest'.*'low', 'mid', 'high', 'top'"),
         ({"pos_label": "low"}, "pos_label"),
         ({"algorithm": "cd"}, "'swap'"),
-        ({"algorithm": "exact", "lambda1": 0.1}, "lambda1.*'swap'"),
         ({"strata": np.zeros(60)}, "strata"),
         ({"sample_weight": (drawn(0)[1] != 2).astype(float)}, "class 'high'"),
     ],

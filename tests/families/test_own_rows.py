@@ -109,6 +109,7 @@ ARGUMENTS = [
     {"exclude": [0]},
     {"lambda2": 0.02, "standardize": False},
     {"lambda0": "grid"},
+    {"lambda0": [0.3, 0.05, 0.01], "penalty_factor": [1.0, 2.0, 0.5, 1.0, 1.0, 2.0]},
 ]
 
 

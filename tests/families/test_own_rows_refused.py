@@ -96,7 +96,6 @@ def test_what_is_not_served_is_refused_before_x_is_read():
         ({"algorithm": "cd"}, "'Refused' needs algorithm='swap' with refit=True: "),
         ({"algorithm": "CDPSI"}, "needs algorithm='swap'"),
         ({"algorithm": "pg"}, "needs algorithm='swap'"),
-        ({"lambda0": "grid", "penalty_factor": [1, 2, 1, 1, 1, 1]}, "unequal costs"),
         ({"class_weight": "balanced"}, "class_weight"),
         ({"strata": np.zeros(N)}, "strata= is for loss='cox'"),
     ):

@@ -16,7 +16,7 @@ from l0path.core.control import Clock
 from l0path.engine.posing import resolved
 from l0path.engine.request import request
 from l0path.exchange import ranking, screening, table, trials
-from l0path.exchange.decisions import Aim, tried
+from l0path.exchange.decisions import Aim, by_chord_steps, exchanges_of, tried
 from l0path.exchange.ranking import Roles, Wanted, exchanged_supports, ranked
 from l0path.exchange.trials import Exchanges
 from l0path.exchange.verification import violators
@@ -26,6 +26,7 @@ from l0path.problem.penalties import separable
 from l0path.problem.problem import pose
 from l0path.problem.verbs import loss_data
 from l0path.working_set import curvature, linear_algebra, newton
+from l0path.working_set.curvature import Local
 from l0path.working_set.model import make_model
 from l0path.working_set.refits import refit_in_turn
 from l0path.working_set.rows import RowModel
@@ -60,9 +61,9 @@ def a_model(loss="logistic", n=160, p=24, seed=0, intercept=True, lambda2=1e-2, 
     return model
 
 
-def attempt(model, fit, exchanges, lambda2, aim):
+def attempt(model, fit, exchanges, lambda2, aim, **how):
     """(fit, number) of the first of some exchanges that trials leave, (None, -1) for none."""
-    table = model.local_table(fit, lambda2, exchanges.into)
+    table = model.local_table(fit, lambda2, exchanges.into, **how)
     return next(((new, e) for e, new in tried(model, fit, exchanges, table, aim)), (None, -1))
 
 
@@ -87,27 +88,31 @@ def test_refits_do_not_start_where_chord_steps_went_astray(monkeypatch):
     assert new.support.tolist() == [2, 11, 20] and new.value < np.log(2)
 
 
-@pytest.mark.parametrize("shared", [False, True])
+def share_curvatures(model, fit):
+    """Let the curvatures of a fit serve for all others."""
+    v = model.derivatives(fit).v
+    model.grams.kept = [curvature.WeightedGram(v, model.problem.intercept)]
+    model.grams.shares = (v / v.sum())[None]
+
+
+@pytest.mark.parametrize(("shared", "closely"), [(False, False), (True, False), (True, True)])
 @pytest.mark.parametrize(
     ("loss", "intercept", "weights"),
     [("logistic", True, False), ("logistic", False, True), ("poisson", True, True)],
 )
-def test_chord_steps_end_where_refits_do(loss, intercept, weights, shared):
-    """Every add, drop and swap of a support, with the fit's own curvatures and with those of
-    another fit.
+def test_chord_steps_end_where_refits_do(loss, intercept, weights, shared, closely):
+    """Every add, drop and swap of a support, with the fit's own curvatures, with those of another
+    fit, and with its own beside those.
     """
     model, lambda2 = a_model(loss, intercept=intercept, weights=weights), 1e-2
     if shared:
-        other = model.refit(np.array([2, 5]), 0.0, lambda2)
-        v = model.derivatives(other)[2]
-        model.grams.kept = [curvature.WeightedGram(v, intercept)]
-        model.grams.shares = (v / v.sum())[None]
+        share_curvatures(model, model.refit(np.array([2, 5]), 0.0, lambda2))
     fit = model.refit(np.array([2, 7, 11, 20]), 0.0, lambda2)
     assert (model.local(fit, lambda2).gram is not None) == shared
     moves = [(i, j) for i in (-1, 0, 1, 3) for j in (-1, 0, 3, 12, 23) if (i, j) != (-1, -1)]
     for out, into in moves:
         exchange = Exchanges(np.array([out]), np.array([into]))
-        new, at = attempt(model, fit, exchange, lambda2, Aim(np.inf, tie=0.0))
+        new, at = attempt(model, fit, exchange, lambda2, Aim(np.inf, tie=0.0), closely=closely)
         support = np.sort(
             np.append(
                 np.delete(fit.support, out) if out >= 0 else fit.support,
@@ -123,9 +128,36 @@ def test_chord_steps_end_where_refits_do(loss, intercept, weights, shared):
         )
         # never a value below the optimum, never a refusal of what is below the target
         below, above = (Aim(truth.value * (1 + shift), True) for shift in (-1e-7, 1e-7))
-        low = attempt(model, fit, exchange, lambda2, below)[0]
+        low = attempt(model, fit, exchange, lambda2, below, closely=closely)[0]
         assert low is None or low.value >= truth.value * (1 - 1e-10)
-        assert attempt(model, fit, exchange, lambda2, above)[0].value < above.target
+        new = attempt(model, fit, exchange, lambda2, above, closely=closely)[0]
+        assert new.value < above.target
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+def test_all_but_the_first_exchange_are_refuted_by_the_curvatures_of_the_fit(intercept):
+    """Those of a fit far off took twice the steps; which exchange is found first is the same."""
+    model, lambda2 = a_model(intercept=intercept), 1e-3
+    share_curvatures(model, model.refit(np.array([2, 5]), 0.0, lambda2))
+    fit = model.refit(np.array([2, 7, 11, 20]), 0.0, lambda2)
+    pairs = np.array([(i, j) for i in fit.support for j in range(24) if j not in fit.support])
+    exchanges, asked = exchanges_of(model, fit, pairs.T), np.arange(24)
+    own = Local(None, fit.support, model.derivatives(fit), intercept, lambda2, model.Z)
+    own.extend(model.Z, 24)
+    table = model.local_table(fit, lambda2, exchanges.into, closely=True)
+    others = np.setdiff1d(asked, fit.support)
+    np.testing.assert_allclose(table.rows[:, table.place[others]], own.rows[:, others], atol=1e-14)
+    np.testing.assert_allclose(table.c[table.place[others]], own.c[others], atol=1e-14)
+    np.testing.assert_allclose(table.center[asked], own.mean, atol=1e-14)
+    values = [
+        model.refit(np.sort([*fit.support[fit.support != i], j]), 0.0, lambda2).value
+        for i, j in pairs
+    ]
+    for target in (np.quantile(values, 0.1), np.quantile(values, 0.5), 0.999 * min(values)):
+        aim = Aim(target, thorough=True)
+        first = next((e for e, _ in by_chord_steps(model, fit, pairs.T, (0.0, lambda2), aim)), -1)
+        below = np.flatnonzero(np.array(values) < target)
+        assert first == (below[0] if below.size else -1)
 
 
 def test_the_first_and_the_lowest_exchange_are_taken():

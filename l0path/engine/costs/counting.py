@@ -12,6 +12,7 @@ from ...designs.protocol import traits_of
 from ...exchange.local_search import LocalSearch
 from ...problem.losses import Squared
 from ...problem.problem import counted_rows
+from ...problem.several import parts
 from ..grids import COUNTS, Grid
 from ..posing import default_max_k
 from ..registry import algorithm_of
@@ -106,7 +107,7 @@ def counted(request) -> Counts:
     """The counts of a request, without a read of X."""
     data, plan, design = request.data, request.plan, request.data.design
     n, p, squared = design.n, design.p, isinstance(data.loss, Squared)
-    several = 1 if data.responses is None else len(data.responses)
+    several = parts(data.responses)
     width = _mean_width(data)
     K = plan.max_k
     if K is None:

@@ -1,7 +1,7 @@
 """The kernels that a fit needs."""
 
 from ...exchange.local_search import LocalSearch
-from ...problem.losses import OWN_LOSSES, SEVERAL, name_of
+from ...problem.losses import OWN_LOSSES, name_of
 from ..proving.proofs import asked_by_default
 
 
@@ -11,8 +11,7 @@ def kinds_of_kernels(request):
     """
     data, default = request.data, request.plan.settings == LocalSearch()
     name = name_of(data.loss)
-    several = data.responses is not None and name not in SEVERAL
-    if not default or request.resolved or several or name in OWN_LOSSES:
+    if not default or request.resolved or data.several or name in OWN_LOSSES:
         return ()
     kinds = [name if data.groups is None else f"{name}:groups"]
     if name == "squared" and data.groups is None and asked_by_default(request, data.design.p):

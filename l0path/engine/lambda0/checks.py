@@ -206,14 +206,15 @@ class ExchangeCheck:
         for point in points:
             steps.poll()
             tolerance = descent.tolerance(point.fit)
-            ceiling, keep = (-tolerance, ENTERING_POINT) if steps.exact else (1e300, steps.n_best)
+            most = steps.tried(point.fit)
+            ceiling, keep = (-tolerance, ENTERING_POINT) if steps.exact else (1e300, most)
             wanted = [Wanted(tolerance, ceiling, keep)]
             penalty = separable(point.lambda0, descent.lambda1, descent.lambda2)
             found += violators(self.model, [point.fit], wanted, penalty)
         joined(self.model, [candidates.into for candidates in found])
         if steps.exact:
             return passed_where_unimproved([bool(candidates) for candidates in found])
-        improves = [steps.best_exchange(p.lambda0, p.fit) is not None for p in points]
+        improves = [steps.best_exchange(p.lambda0, p.fit, True) is not None for p in points]
         return [
             Verdict(better, not better and (p.fit.key, p.lambda0) not in steps.undecided)
             for p, better in zip(points, improves, strict=True)

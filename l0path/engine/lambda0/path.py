@@ -26,6 +26,7 @@ from ..grids import Grid
 from ..protocols import Point, SliceResult
 from ..rounds import Rounds
 from .filling import filled
+from .refits import RefitSolver, RefitSteps
 from .steps import steps_of
 
 STEP = 0.99  # the next lambda0 is this share of lambda_lo
@@ -100,17 +101,16 @@ class Lambda0Path:
         model.grow(problem.forced)
         null = model.null(self.lambda1, self.lambda2)
         self.scale = max(abs(null.value), 1e-300)
-        own = isinstance(settings, CoordinateDescent)
-        self.descent = make_descent(
-            model, self.lambda1, self.lambda2, settings if own else CoordinateDescent(), self.scale
-        )
+        own = settings if isinstance(settings, CoordinateDescent) else CoordinateDescent()
+        solver, steps = (make_descent, steps_of) if problem.by_rows else (RefitSolver, RefitSteps)
+        self.descent = solver(model, self.lambda1, self.lambda2, own, self.scale)
         self.ascent = (
             PrimalDualSolver(model, self.lambda1, self.lambda2, settings, self.scale, self.descent)
             if isinstance(settings, PrimalDual)
             else None
         )
         self.descent.keep(null.support.tobytes(), null)
-        self.steps = steps_of(settings, self.descent, self.clock.poll)
+        self.steps = steps(settings=settings, descent=self.descent, poll=self.clock.poll)
         self.checks = self.steps.checks(dynamic=self.grid is None)
         self.null, self.points, self.rounds, self.notes = null, [], Rounds(), []
         self.progress = defaultdict(Progress)  # by (lambda0, support)
@@ -222,7 +222,7 @@ class Lambda0Path:
             here, start = self.points[i], self.points[i + 1].fit
             if not self._progress(here.lambda0, start).from_there and not separated(start):
                 self._progress(here.lambda0, start).from_there = True
-                self.descent.solve(here.lambda0, start, self.clock.poll)
+                self.steps.restart(here.lambda0, start)
             progress = self._progress(here.lambda0, here.fit)
             if self._rival(here.lambda0, here.fit) is not None and not progress.stays:
                 progress.stays = True
@@ -257,7 +257,7 @@ class Lambda0Path:
             or not (self.descent.factor_all[self.descent.selectable] == 0).any()
         ):
             return self.null
-        return self.descent.solve(HUGE, self.null, self.clock.poll)
+        return self.steps.restart(HUGE, self.null)
 
     def _next(self, fit):
         """The next lambda0 of the path, None at its end."""

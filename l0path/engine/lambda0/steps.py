@@ -3,12 +3,12 @@
 import numpy as np
 
 from ...core.status import FitStatus, Optimality
-from ...exchange.local_search import LocalSearch
-from ...exchange.ranking import Candidate, Wanted, ranked
+from ...exchange.local_search import LocalSearch, pairs_tried
+from ...exchange.ranking import Candidate, Wanted, exchanged_supports, ranked
 from ...problem.penalties import separable
 from .checks import EntryCheck, ExchangeCheck, PartialSwapCheck
 
-RANKED = 20  # exchanges tried where a table only ranks, by default
+RANKED = 20  # exchanges tried on the way where a table only ranks
 
 
 class DescentSteps:
@@ -29,6 +29,12 @@ class DescentSteps:
 
     def solve(self, lambda0, start):
         """The fit at a lambda0 from another one."""
+        return self.descent.solve(lambda0, start, self.poll)
+
+    def restart(self, lambda0, start):
+        """A quick look at a lambda0 from another fit, which leaves what it meets among the best of
+        their sizes.
+        """
         return self.descent.solve(lambda0, start, self.poll)
 
     def checks(self, dynamic):
@@ -62,12 +68,13 @@ class ExchangeSteps(DescentSteps):
 
     def __init__(self, descent, poll, settings):
         super().__init__(descent, poll)
-        self.max_swaps, self.n_best = settings.max_swaps, settings.n_best or RANKED
+        self.settings, self.max_swaps = settings, settings.max_swaps
         self.exact = descent.problem.closed_form(descent.lambda1)
         self.optimality_if_verified = (
             Optimality.REFIT_SWAP if self.exact else Optimality.REFIT_SWAP_M
         )
-        self.failed = set()  # (support, lambda0, working columns) that no exchange improves
+        # (support, lambda0, working columns, thorough) that no exchange improves
+        self.failed = set()
         self.undecided = set()  # (support, lambda0) with an exchange whose refit did not converge
 
     def solve(self, lambda0, start):
@@ -84,22 +91,28 @@ class ExchangeSteps(DescentSteps):
         """Entries, then exchanges."""
         return [*super().checks(dynamic), ExchangeCheck(self)]
 
-    def best_exchange(self, lambda0, fit):
+    def tried(self, fit):
+        """How many exchanges of a fit are refuted before it is verified."""
+        return pairs_tried(self.settings, self.descent.problem.refit_rows, fit.support.size)
+
+    def best_exchange(self, lambda0, fit, thorough=False):
         """A fit with one column added, dropped or swapped and all else refitted whose P is lower,
-        or None: ranked by the quadratic, decided by refits.
+        or None: ranked by the quadratic, decided by refits, of as many as are `tried` if thorough.
         """
         descent = self.descent
-        key = (fit.key, lambda0, descent.model.width)
+        key = (fit.key, lambda0, descent.model.width, thorough)
         if key in self.failed or FitStatus.SEPARATED in fit.flags:
             return None
         ceiling = descent.objective(lambda0, fit) - descent.tolerance(fit)
-        for c in self._candidates(lambda0, fit):
+        most = self.tried(fit) if thorough else min(RANKED, self.tried(fit))
+        for c in self._candidates(lambda0, fit, most):
             self.poll()
-            stay, into = fit.support != c.out, [c.into] if c.into >= 0 else []
-            support = np.append(fit.support[stay], into).astype(np.int64)
-            b = np.append(fit.b[stay], [0.0] * len(into))
-            order = np.argsort(support)
-            new = descent.refit(support[order], (b[order], fit.b0))
+            out, into = np.array([c.out]), np.array([c.into])
+            (support,), (b,) = exchanged_supports(fit.support, fit.b, out, into)
+            target = ceiling - lambda0 * descent.cost(support)
+            new = descent.refit(support, (b, fit.b0), target)
+            if new is None:
+                continue
             if descent.objective(lambda0, new) < ceiling:
                 return new
             if FitStatus.NOT_CONVERGED in new.flags:
@@ -107,15 +120,19 @@ class ExchangeSteps(DescentSteps):
         self.failed.add(key)
         return None
 
-    def _candidates(self, lambda0, fit):
-        """The exchanges that are ranked best, in the order in which they are tried."""
+    def _candidates(self, lambda0, fit, most):
+        """The exchanges that are ranked best, in the order in which they are tried, at most `most`
+        where the ranking is no table.
+        """
         descent, model = self.descent, self.descent.model
         quadratic, tolerance = model.quadratic(fit, descent.lambda2), descent.tolerance(fit)
-        keep, ceiling = (1, -tolerance) if self.exact else (self.n_best, 1e300)
+        keep, ceiling = (1, -tolerance) if self.exact else (most, 1e300)
         penalty = separable(lambda0, descent.lambda1, descent.lambda2)
         best = list(ranked(model, fit, quadratic, model.W, penalty, Wanted(0.0, ceiling, keep)))
         removable = ~np.isin(fit.support, model.problem.forced)
-        loss = fit.b**2 / (2.0 * np.diagonal(quadratic.B))
+        square = model.in_units(fit) ** 2
+        square = square if square.ndim == 1 else square.sum(axis=1)
+        loss = square / (2.0 * np.diagonal(quadratic.B))
         change = loss - lambda0 * descent.factor_all[fit.support]
         best += [
             Candidate(change[i], int(fit.support[i]), -1)

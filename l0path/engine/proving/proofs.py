@@ -7,8 +7,7 @@ from collections import deque
 
 from ...core.progress import Bar
 from ...core.status import GLOBAL_GAP, End, FitStatus, Optimality, SearchEnd, relative_gap
-from ...exact.all_sizes.choice import make_search, refits
-from ...exact.all_sizes.nested import servable_nested
+from ...exact.all_sizes.choice import make_search, refits, serves_nested
 from ...exact.all_sizes.rows import PenalisedRows, SizeRows
 from ...exact.contest import BranchAndBound
 from ...exact.result import certified, in_place_of
@@ -79,14 +78,14 @@ def _asked(setting, proves):
 
 def _serves(setting, lambda2):
     """Whether certify= has a search over all sizes prove, or bound, the models of a slice: of a
-    squared loss, and for certify=True of other smooth losses where nothing else bounds them. These
-    are sums over rows without a ridge, and losses that couple rows or classes.
+    squared loss, and for certify=True of other smooth losses, except for columns of a loss of rows
+    beside a ridge, which has bounds and trees of its own.
     """
     problem = setting.problem
     if problem.quadratic:
         return True
     held = problem.X.n * int(problem.usable.sum()) <= COPIED_ENTRIES  # all columns are at hand then
-    alone = held and not lambda2 and servable_nested(problem, 0.0)
+    alone = held and serves_nested(problem, 0.0, lambda2)
     return setting.request.certify is True and (alone or not problem.by_rows)
 
 

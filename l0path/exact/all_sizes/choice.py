@@ -56,7 +56,7 @@ def by_trees(problem, lambda2):
     return bool(problem.by_rows and problem.groups is None and lambda2)
 
 
-def _nested(problem, lambda1, lambda2):
+def serves_nested(problem, lambda1, lambda2):
     """Whether `NestedSearch` serves a problem."""
     return servable_nested(problem, lambda1) and not by_trees(problem, lambda2)
 
@@ -101,7 +101,7 @@ def _tree_of_sets(model, lambda1, lambda2, wanted, **options):
                 listed = enumeration(problem, lambda2, wanted, FIRST_OPERATIONS)
                 search = search if listed is None else listed
             near = isinstance(search, AllSizes) and search.near_dependence
-        elif _nested(problem, lambda1, lambda2):
+        elif serves_nested(problem, lambda1, lambda2):
             model.grow(np.flatnonzero(problem.usable))
             search = group_sizes(model, lambda2, wanted) or NestedSearch(model, lambda2, wanted)
             near = True

@@ -213,10 +213,10 @@ def sets_of_columns(model, lambda2):
     """The sets of working columns, as their loss asks: `GramNodes`, `ResponseNodes`, or `RowNodes`
     of one kind.
     """
-    problem, coupled = model.problem, model.problem.loss.traits.coupled
+    problem, traits = model.problem, model.problem.loss.traits
     if problem.quadratic:
         return GramNodes(model, lambda2)
     if problem.of_each:
         return ResponseNodes(model, lambda2)
-    kind = ClassSet if problem.turn is not None else CoupledSet if coupled else RowSet
+    kind = ClassSet if traits.by_class else CoupledSet if traits.coupled else RowSet
     return RowNodes(model, lambda2, kind)

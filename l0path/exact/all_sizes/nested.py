@@ -23,7 +23,7 @@ import numpy as np
 from ...core.status import FitStatus, SearchEnd
 from ...core.threads import one_blas_thread
 from ...problem.conjugates import interval
-from ...problem.losses import Hinge, Multinomial
+from ...problem.losses import Hinge
 from .coupled_bounds import sets_of_columns
 from .node_bounds import UnclearColumns
 from .scores import Offers
@@ -46,7 +46,7 @@ def refits_bound(loss):
     rows or classes, a bound by weak duality.
     """
     known = interval.dispatch(type(loss)) is not interval.dispatch(object)
-    coupled = loss.traits.coupled or isinstance(loss, Multinomial)
+    coupled = loss.traits.coupled or loss.traits.by_class
     return coupled or (known and not isinstance(loss, Hinge))
 
 

@@ -151,7 +151,7 @@ class RowNodes:
 
     def cost(self, columns, parts):
         """Operations of a set of columns from which so many parts may leave."""
-        several = 1.0 if self.problem.turn is None else float(len(self.problem.turn)) ** 2
+        several = float(self.problem.predictors) ** 2
         rows = float(self.problem.X.n) * columns
         return several * (1e5 + rows * (5.0 * columns + 3.0 * parts))
 

@@ -87,7 +87,7 @@ class GramNeighborhood:
         support = model.W[state.S[:k]]
         order = np.argsort(support)
         value = model.half_square - table.fitted_part(state, self.columns)
-        b = self._coefficients(state.b[:, :k].T[order])
+        b = self._coefficients(state.b[:, :k].T)[order]
         return self.units.as_units(Fit(support[order], b, model.problem.shift, float(value)))
 
     def _tie(self):
@@ -175,7 +175,7 @@ class GramNeighborhood:
         size = k + self.forced
         support = self.model.W[best.S[k, :size]]
         order = np.argsort(support)
-        b, value = self._coefficients(best.b[k, :size][order]), float(best.value[k])
+        b, value = self._coefficients(best.b[k, :size])[order], float(best.value[k])
         return self.units.as_units(Fit(support[order], b, self.model.problem.shift, value))
 
     def _push(self, pool):

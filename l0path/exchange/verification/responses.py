@@ -6,7 +6,7 @@ import numpy as np
 
 from ...core import threads
 from .. import response_table
-from ..ranking import Candidates, combinations_count
+from ..ranking import Candidates, combinations_count, roles
 from ..updates import RANKING
 
 ENTRIES = 1 << 18  # of a table made at a time: 2 MB
@@ -50,12 +50,16 @@ def _best(model, fit, wanted, quadratic, penalty, part):
         locked,
         dependent=combinations_count(model, penalty),
     )
-    out, change = np.full(right - left, -1), wanted.target + found.add
+    part = roles(p, fit, np.arange(left, right), penalty.lambda0)
+    out, change = np.full(right - left, -1), wanted.target + part.cost + found.add
     change[~(change < (np.inf if wanted.ceiling >= RANKING else 0.0))] = np.inf
-    if fit.support.size:
-        lowest = found.swap.min(axis=0)
+    if fit.support.size and wanted.swaps:
+        swap = found.swap
+        if penalty.lambda0:
+            swap += part.cost - part.member_cost[:, None]
+        lowest = swap.min(axis=0)
         swapped = np.flatnonzero((lowest < change) & (lowest < wanted.ceiling))
-        out[swapped] = fit.support[found.swap[:, swapped].argmin(axis=0)]
+        out[swapped] = fit.support[swap[:, swapped].argmin(axis=0)]
         change[swapped] = lowest[swapped]
     J = np.flatnonzero(np.isfinite(change))
     J = J[np.argsort(change[J], kind="stable")[: wanted.count]]

@@ -319,9 +319,9 @@ class PredictorsModel(NewtonRefits, GramModel):
         """As in `WorkingColumns`."""
         return fit.b * self._downhill(fit)[2] if self.each else fit.b
 
-    def local_table(self, fit, lambda2, into):
-        """As `RowModel.local_table`, by the curvatures of the fit, of the working columns `into`,
-        -1 for none; None where some direction has no clear curvature.
+    def local_table(self, fit, lambda2, into, closely=True):
+        """As `RowModel.local_table`, closely in any case, of the working columns `into`, -1 for
+        none; None where some direction has no clear curvature.
         """
         key = *_numbers(fit), lambda2
         if key not in self.hessians:
