@@ -79,8 +79,6 @@ REFUSED = {
     "intercept": ({"fit_intercept": True}, "fit_intercept"),
     "class_weight": ({"class_weight": "balanced"}, "class_weight"),
     "cd": ({"algorithm": "cd"}, "algorithm='swap'"),
-    "exact": ({"algorithm": "exact", "lambda1": 0.1}, "lambda1.*algorithm='swap'"),
-    "exact in a box": ({"algorithm": "exact", "lower": -1.0}, "bounds.*algorithm='swap'"),
     "integrality": ({"algorithm": IntegralityGeneration()}, "algorithm='swap'"),
     "swap_size": ({"algorithm": LocalSearch(swap_size=3)}, "use swap_size=2"),
 }

@@ -188,17 +188,10 @@ class NewtonRefits:
         """
         (Z, S, R), (b, level), (shrunk, box, target, capped) = basis, start, rules
         rows = self.row_data(Z)
-        x, eta = self.packed(b if R is None else R @ b, level), np.empty(rows.offset.size)
+        x = self.packed(b if R is None else R @ b, level)
         for limited in (capped, NO_RECESSION):
-            _, status, value, _ = refit_in_turn(
-                rows,
-                S[None],
-                shrunk,
-                newton.Box(box.lower[None], box.upper[None]),
-                x[None],
-                self.stopping(target, limited == NO_RECESSION),
-                eta,
-            )
+            stopping = self.stopping(target, limited == NO_RECESSION)
+            status, value, eta = refit_alone(rows, S, shrunk, box, x, stopping)
             b, level = self.unpacked(x, level)
             b = b if R is None else solve_triangular(R, b)
             if status != newton.SEPARATED or self._falls(support, value, (b, level), eta):
@@ -300,6 +293,15 @@ def is_above(status, F, stopping):
 
 
 above = njit(is_above)  # that of kernels
+
+
+def refit_alone(rows, S, shrunk, box, x, stopping):
+    """(status, F, predictors) of the refit of one support (k,), see `refit_in_turn`; x (q K,), from
+    which it starts, becomes its coefficients.
+    """
+    eta, of_one = np.empty(rows.offset.size), newton.Box(box.lower[None], box.upper[None])
+    _, status, value, _ = refit_in_turn(rows, S[None], shrunk, of_one, x[None], stopping, eta)
+    return status, value, eta
 
 
 @njit

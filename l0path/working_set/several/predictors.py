@@ -32,7 +32,7 @@ from ..curvature import Derivatives, LocalTable
 from ..gram import FitState, GramModel
 from ..groups import GramCurvature, inverse
 from ..linear_algebra import invert, products
-from ..refits import NewtonRefits, refit_in_turn
+from ..refits import NewtonRefits, refit_alone
 from ..rows import RowModel
 
 HELD = 128  # quadratics that are held
@@ -132,16 +132,7 @@ class PredictorsModel(NewtonRefits, GramModel):
         rows, (b, level) = self.class_rows._replace(Z=self.Z), (b @ self.T, level @ self.T)
         b = centered(b, shrunk.lambda1, shrunk.lambda2)
         x = (np.vstack([b, level]) if rows.intercept else b).T.flatten()
-        eta = np.empty(rows.offset.size)
-        _, status, value, _ = refit_in_turn(
-            rows,
-            S[None],
-            shrunk,
-            newton.Box(box.lower[None], box.upper[None]),
-            x[None],
-            self.stopping(target, True),
-            eta,
-        )
+        status, value, eta = refit_alone(rows, S, shrunk, box, x, self.stopping(target, True))
         x = x.reshape(r, -1).T @ self.back
         b, level = (x[:-1], x[-1]) if rows.intercept else (x, start[1])
         return (status, value, np.ascontiguousarray(b), level), eta
