@@ -2,13 +2,16 @@
 pandas give what those of pandas give.
 """
 
+import datetime
 from functools import cache
 
+import narwhals
 import numpy as np
 import pandas as pd
 import pytest
 
 import l0path
+from l0path.core.tables import pandas_of
 
 RNG = np.random.default_rng(11)
 X = pd.DataFrame(RNG.standard_normal((80, 5)), columns=list("abcde"))
@@ -214,3 +217,22 @@ def test_columns_of_others_are_taken_as_responses():
     polars = pytest.importorskip("polars")
     path = l0path.fit(X.to_numpy(), polars.Series(Y.to_numpy()), max_k=2)
     assert path.support(k=2).tolist() == [0, 2]
+
+
+def test_tables_of_polars_need_no_pyarrow(monkeypatch):
+    polars = pytest.importorskip("polars")
+    table = polars.DataFrame(X.to_numpy(), schema=list(X.columns)).with_columns(
+        y=polars.Series(Y.to_numpy()),
+        side=polars.Series(["left", "right"] * (len(X) // 2) + ["left"] * (len(X) % 2)),
+        high=polars.Series(X.iloc[:, 0].to_numpy() > 0),
+    )
+    known = pandas_of(table)
+
+    def without(self):
+        raise ModuleNotFoundError("No module named 'pyarrow'")
+
+    monkeypatch.setattr(narwhals.DataFrame, "to_pandas", without)
+    pd.testing.assert_frame_equal(pandas_of(table), known, check_dtype=False)
+    dates = table.with_columns(day=polars.lit(datetime.date(2020, 1, 1)))
+    with pytest.raises(ModuleNotFoundError, match="column 'day' of X is Date.*pip install pyarrow"):
+        l0path.fit(dates.drop("y"), Y, max_k=2)

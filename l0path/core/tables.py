@@ -46,13 +46,30 @@ def pandas_of(value, name="X", ordered=True):
                 'l0path.fit("y ~ a + b", data) with a formula that takes all from one table'
             )
         table = table.collect()
-    frame = table.to_pandas()
+    try:
+        frame = table.to_pandas()
+    except ModuleNotFoundError:  # polars makes tables of pandas by way of pyarrow
+        return _column_by_column(table, name)
     if table.implementation.is_polars():
         for column, kind in table.schema.items():
             if kind == nw.Categorical:  # polars keeps these in the order of its own memory
                 levels = sorted(frame[column].dropna().unique())
                 frame[column] = frame[column].cat.set_categories(levels)
     return frame
+
+
+def _column_by_column(table, name):
+    """A narwhals table of numbers, booleans and texts as a pandas DataFrame, without pyarrow."""
+    import narwhals as nw
+    import pandas as pd
+
+    for column, kind in table.schema.items():
+        if not (kind.is_numeric() or kind in (nw.Boolean, nw.String)):
+            raise ModuleNotFoundError(
+                f"column {column!r} of {name} is {kind}, which is read with pyarrow: pip install "
+                "pyarrow, or turn the column into numbers or texts"
+            )
+    return pd.DataFrame({column: table[column].to_list() for column in table.columns})
 
 
 def _is_table_of_others(value):
