@@ -234,5 +234,7 @@ def test_tables_of_polars_need_no_pyarrow(monkeypatch):
     monkeypatch.setattr(narwhals.DataFrame, "to_pandas", without)
     pd.testing.assert_frame_equal(pandas_of(table), known, check_dtype=False)
     dates = table.with_columns(day=polars.lit(datetime.date(2020, 1, 1)))
-    with pytest.raises(ModuleNotFoundError, match="column 'day' of X is Date.*pip install pyarrow"):
+    with pytest.raises(
+        ModuleNotFoundError, match=r"column 'day' of X is Date.*pip install pyarrow"
+    ):
         l0path.fit(dates.drop("y"), Y, max_k=2)
