@@ -71,7 +71,8 @@ class Reporting:
             optimality=s.optimality,
             free=self.free,
         )
-        sole = found.optimality == Optimality.GLOBAL and (s.k in (0, self.free))
+        alone = math.isnan(s.lambda0) and s.k in (0, self.free)  # the only support of its size
+        sole = found.optimality == Optimality.GLOBAL and alone
         optimality = found.optimality if sole else OF_SMOOTHED.get(s.optimality, s.optimality)
         old = [f for f in s.flags if f not in (FitStatus.NOT_CONVERGED, FEWER)]
         found = found._replace(

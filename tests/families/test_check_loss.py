@@ -2,6 +2,8 @@
 check loss, and what is claimed is claimed of the function that was searched.
 """
 
+from itertools import combinations
+
 import numpy as np
 import oracles
 import pytest
@@ -309,3 +311,22 @@ def test_bounds_of_a_ridge_are_lower_by_what_the_smoothing_may_hide():
     assert 0 <= proof.incumbent - proof.lower_bound <= above * (1 + 1e-6)
     assert any("smoothed loss" in text for text in proof.assumptions)
     assert proof.model.optimality != "global" and not proof.fixed_in.size
+
+
+@pytest.mark.parametrize("seed", [4, 71])
+def test_at_a_lambda0_models_without_and_with_all_features_have_rivals(seed):
+    """No size is given there, so that neither is the only one; fits of each set are compared."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(20, 4))
+    y = X[:, 0] + rng.normal(size=20)
+    asked = {"loss": "quantile", "lambda2": 0.1}
+    sets = [list(S) for k in range(5) for S in combinations(range(4), k)]
+    values = [
+        l0path.fit(X, y, max_k=0, always_include=S, **asked).details.objective[0] for S in sets
+    ]
+    path = l0path.fit(X, y, lambda0=[0.3, 0.03, 1e-4], certify=True, **asked)
+    for row in path.details.itertuples():
+        costs = [v + row.lambda0 * len(S) for v, S in zip(values, sets, strict=True)]
+        assert row.lower_bound <= min(costs) + 1e-9
+        assert row.optimality != "global" or row.objective == pytest.approx(min(costs), rel=1e-6)
+    assert path.details.k.tolist()[-1] == 4 and row.objective > min(costs) * (1 + 1e-5)
