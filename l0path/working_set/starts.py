@@ -68,20 +68,19 @@ def seed(model, null, max_k, lambda1, extra=()):
 
 
 def scale_of(model, null):
-    """The size of F that tolerances refer to: its least value without features, or without
-    coefficients where bounds of forced features leave these out.
-    """
-    p, value = model.problem, null.value
-    if (p.lower[p.forced] > 0.0).any() or (p.upper[p.forced] < 0.0).any():
-        value = min(value, _without_coefficients(p))
-    if not np.isfinite(p.floor):
+    """The size of F that tolerances refer to."""
+    floor, value = model.problem.floor, null_value(model.problem, null)
+    if not np.isfinite(floor):
         return abs(value) or 1.0
-    return max(value - p.floor, 1e-300)
+    return max(value - floor, 1e-300)
 
 
-def _without_coefficients(problem):
-    """The mean loss of the offset alone, of one response."""
+def null_value(problem, null):
+    """The value of F at the null fit, or that of no coefficients at all, where bounds of forced
+    features leave these out and it is lower.
+    """
     p, n = problem, problem.X.n
-    if p.turn is not None:
-        return np.inf
-    return derivatives(p.loss, p.y, p.offset, p.weights, np.empty(n), np.empty(n))
+    beyond = (p.lower[p.forced] > 0.0).any() or (p.upper[p.forced] < 0.0).any()
+    if not beyond or p.turn is not None:
+        return null.value
+    return min(null.value, derivatives(p.loss, p.y, p.offset, p.weights, np.empty(n), np.empty(n)))

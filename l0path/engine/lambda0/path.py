@@ -21,7 +21,7 @@ from ...first_order.coordinate_descent import CoordinateDescent
 from ...first_order.coordinate_solvers import make_descent
 from ...first_order.primal_dual import PrimalDual, PrimalDualSolver
 from ...problem.problem import Fit
-from ...working_set.starts import seed
+from ...working_set.starts import null_value, seed
 from ..grids import Grid
 from ..protocols import Point, SliceResult
 from ..rounds import Rounds
@@ -100,7 +100,7 @@ class Lambda0Path:
         self.exact = problem.closed_form(self.lambda1)
         model.grow(problem.forced)
         null = model.null(self.lambda1, self.lambda2)
-        self.scale = max(abs(null.value), 1e-300)
+        self.scale = max(abs(null_value(problem, null)), 1e-300)
         own = settings if isinstance(settings, CoordinateDescent) else CoordinateDescent()
         solver, steps = (make_descent, steps_of) if problem.by_rows else (RefitSolver, RefitSteps)
         self.descent = solver(model, self.lambda1, self.lambda2, own, self.scale)
