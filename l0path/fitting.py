@@ -205,11 +205,11 @@ def fit(
         every solution a `lower_bound` and a `gap` by weak duality: no model of at most k unforced
         features (on a lambda0 grid: no model at all) has an objective below the bound. Solutions
         whose gap is closed to 1e-6 become "global". This needs lambda2 > 0, bounds on every
-        feature, or a squared loss with more rows than features. With n_eff > p, at most 50
-        features or groups, no lambda1 and no bounds on coefficients all sizes are searched within
-        a budget of operations: of groups, of other smooth losses (logistic, Poisson, Huber, ...)
-        without a ridge, and of survival times, ordered classes and several classes with one or
-        without. Elsewhere the bounds are NaN, and `path.notes` says why (docs/bounds.md).
+        feature, or without groups a squared loss with more rows than features. With n_eff > p, at
+        most 50 features or groups, no lambda1 and no bounds on coefficients all sizes are searched
+        within a budget of operations: of groups, of other smooth losses (logistic, Poisson, Huber,
+        ...) without a ridge, and of survival times, ordered classes and several classes with one
+        or without. Elsewhere the bounds are NaN, and `path.notes` says why (docs/bounds.md).
         `Path.certify` searches for the proof of one solution.
     n_jobs : int, optional
         The number of threads. None or -1 takes all.

@@ -408,8 +408,7 @@ def _certificate(search, path, index, seconds, reporting):
         )
         best = [Model(ranked, i) for i in range(len(rows))]
         lost = any(row.status == FitStatus.NOT_CONVERGED for row in rows)  # in the units of X
-    if lost and status == "optimal":
-        status = "gap_not_closed"
+        status = "gap_not_closed" if lost and status == "optimal" else status
     known = math.isfinite(s.lower_bound)
     gap = relative_gap(s.objective, s.lower_bound) if known else math.inf
     proven = (

@@ -38,10 +38,7 @@ class ResponseNeighbors(Neighbors):
         """As `Neighbors.table`."""
         fit, p = self.fit, self.problem
         self.model.read([fit.support])
-        lambda2, dependent = (
-            self.solution.lambda2,
-            bool(self.solution.lambda1 or self.problem.boxed),
-        )
+        lambda2, dependent = self.solution.lambda2, bool(self.solution.lambda1 or p.boxed)
         state = self.model.over_all([fit], lambda2)[0]
         step = max(256, TABLE_ENTRIES // (fit.support.size + 1))
         for start in range(0, p.X.p, step):

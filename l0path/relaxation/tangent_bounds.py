@@ -7,8 +7,8 @@ A convex loss F lies above its tangent at any predictor eta: with its slopes a t
 
 What the penalties and bounds allow the right side to fall to is a sum over columns, of which a
 model of size k has the k largest, and a model at lambda0 those that are worth their cost. The
-intercepts have no penalty: at their optimum the slopes sum to zero. The
-thresholds of ordered classes are at their best for every predictor, which leaves F convex in it.
+intercepts have no penalty: at their optimum the slopes sum to zero. The thresholds of ordered
+classes are at their best for every predictor, which leaves F convex in it.
 """
 
 import math
@@ -49,8 +49,8 @@ def bound_by_tangents(problem, solutions, poll):
 
 def tangent_bounds(problem, solutions):
     """(t,) the largest bound of every solution of a slice; -inf for none."""
-    tangents = _tangents if problem.turn is None else _tangents_of_responses
-    tangents = _tangents_of_rows if problem.by_rows else tangents
+    tangents = _tangents_of_rows if problem.by_rows else _tangents
+    tangents = tangents if problem.turn is None else _tangents_of_responses
     base, gains, margin = tangents(problem, solutions)
     base = base - gains[problem.forced].sum(axis=0) - margin
     gains, factor = _of_units(problem, gains)
