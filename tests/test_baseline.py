@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from class_samples import classes_drawn as drawn
+from fold_samples import metrics
 from recomputed import objective_of
 from scipy.optimize import minimize
 from scipy.special import logsumexp
-from sklearn.metrics import log_loss, make_scorer
 from test_class_lasso import problem
 from thinning import slow_but
 
@@ -219,7 +219,9 @@ def test_cross_validation_and_classifiers():
     train, test = cv.splits[0]
     alone = l0path.fit(X[train], y[train], loss=loss, max_k=2, **same)
     assert cv.folds.loc[2, 0] == pytest.approx(alone.model(k=2).score(X[test], y[test])["deviance"])
-    scorer = make_scorer(log_loss, response_method="predict_proba", greater_is_better=False)
+    scorer = metrics.make_scorer(
+        metrics.log_loss, response_method="predict_proba", greater_is_better=False
+    )
     by_scorer = l0path.cv_fit(
         X, y, loss=loss, max_k=2, cv=3, random_state=0, scoring=scorer, **same
     )
