@@ -67,18 +67,10 @@ def test_every_size_is_the_enumerated_best(seed):
     (l1, l2), box = SHRUNK[seed % 4], BOXES[(seed // 4 + 1) % 4]
     base = np.unique(y)[seed % 3]
     forced = given["always_include"] = [1] if seed % 7 == 5 else []
-    path = l0path.fit(
-        X,
-        y,
-        loss=Multinomial(baseline=base),
-        lambda1=l1,
-        lambda2=l2,
-        lower=box[0],
-        upper=box[1],
-        max_k=3,
-        certify=True,
-        **given,
-    )
+    how = {"lambda1": l1, "lambda2": l2, "lower": box[0], "upper": box[1], "max_k": 3}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SeparationWarning)
+        path = l0path.fit(X, y, loss=Multinomial(baseline=base), certify=True, **how, **given)
     assert path.classes[0] == base and sorted(path.classes) == np.unique(y).tolist()
     free = [j for j in range(X.shape[1]) if np.ptp(X[:, j]) and j not in forced]
     same = {"l1": l1, "l2": l2, "box": box, "w": w, "offset": offset}
@@ -93,6 +85,30 @@ def test_every_size_is_the_enumerated_best(seed):
         assert not s.lower_bound > min(values) + 1e-9
         assert not s.beta[:, 0].any() and s.intercept[0] == 0.0
         assert ((s.beta >= box[0] - 1e-12) & (s.beta <= box[1] + 1e-12)).all()
+
+
+@pytest.mark.parametrize("lambda2", [0.0, 0.01])
+@pytest.mark.parametrize("kind", ["baseline", "logistic", "squared"])
+def test_lower_bounds_count_bounds_of_coefficients(kind, lambda2):
+    """Those of several responses, too; they need no ridge then."""
+    X, y, _ = drawn(0, n=80)
+    binary = np.column_stack([X[:, 0] > 0, X[:, 1] + X[:, 2] > 0]).astype(float)
+    loss, Y = {
+        "baseline": (Multinomial(baseline="elm"), y),
+        "logistic": (l0path.losses.Logistic(response_weights=[1, 4]), binary),
+        "squared": (l0path.losses.Squared(response_weights=[1, 4]), binary + 0.3 * X[:, :2]),
+    }[kind]
+    same = {"loss": loss, "lambda2": lambda2, "max_k": 2}
+    box = {"lower": -0.3, "upper": 0.4}
+    path = l0path.fit(X, Y, certify=True, **same, **box)
+    for s in path._solutions:
+        values = [
+            objective_of(
+                l0path.fit(X, Y, always_include=list(S), **same | {"max_k": 0}, **box), k=0
+            )
+            for S in combinations(range(5), s.k)
+        ]
+        assert 1e-3 < s.lower_bound <= min(values) * (1.0 + 1e-9)
 
 
 @pytest.mark.parametrize("seed", [0, 3])

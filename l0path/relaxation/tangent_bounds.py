@@ -16,7 +16,7 @@ import math
 import numpy as np
 
 from ..core.status import FitStatus
-from ..problem.several import log_losses, probabilities
+from ..problem.several import has_free_number, log_losses, probabilities
 from ..problem.verbs import derivatives
 from . import bounds
 from .path_bounds import bounded, standardized
@@ -91,14 +91,21 @@ def _tangents(problem, solutions):
         base.append(value - one @ move)
         size.append(abs(value) + np.abs(one) @ np.abs(move))
     g = p.X.correlate(np.ascontiguousarray(slopes.T))
+    gains = _lowered(g, (lambda1, lambda2), p.lower[:, None], p.upper[:, None])
+    gains = np.where(p.usable[:, None], gains, 0.0)
+    return np.array(base), gains, SUMMED * (np.array(size) + gains.max(axis=0, initial=0.0))
+
+
+def _lowered(g, shrinkage, lower, upper):
+    """By how much coefficients within bounds lower g b + lambda1 |b| + lambda2 b^2 at most, for
+    slopes g; infinite where nothing ends it. shrinkage: (lambda1, lambda2).
+    """
+    lambda1, lambda2 = shrinkage
     with np.errstate(divide="ignore", invalid="ignore"):
         b = -np.sign(g) * np.maximum(np.abs(g) - lambda1, 0.0) / (2.0 * lambda2)
-    b = np.where(np.abs(g) > lambda1, b, 0.0)
-    b = np.clip(b, p.lower[:, None], p.upper[:, None])
-    with np.errstate(invalid="ignore"):
+        b = np.clip(np.where(np.abs(g) > lambda1, b, 0.0), lower, upper)
         gains = -(g * b + lambda1 * np.abs(b) + lambda2 * b * b)
-    gains = np.where(p.usable[:, None], np.where(np.isnan(gains), np.inf, gains), 0.0)
-    return np.array(base), gains, SUMMED * (np.array(size) + gains.max(axis=0, initial=0.0))
+    return np.where(np.isnan(gains), np.inf, gains)
 
 
 def _tangents_of_rows(problem, solutions):
@@ -127,14 +134,14 @@ def _tangents_of_responses(problem, solutions):
         base.append(value - (one * move).sum())
         size.append(abs(value) + np.abs(one * move).sum())
     g = p.X.correlate(np.hstack(slopes)).reshape(p.X.p, len(solutions), -1)
-    if lambda1:  # each class has a coefficient, or each response, all of whose terms weigh alike
-        weights = (
-            np.ones(p.turn.shape[1]) if p.loss.traits.by_class else np.diagonal(p.turn) ** -2.0
-        )
-        g = np.sqrt(weights) * np.maximum(np.abs(g @ p.turn) - lambda1, 0.0)
-    square = (g * g).sum(axis=2)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        gains = np.where(p.usable[:, None] & (square > 0.0), square / (4.0 * lambda2), 0.0)
+    weights = 1.0
+    if not p.loss.traits.by_class and (lambda1 or p.boxed):  # of each response
+        weights = np.diagonal(p.turn) ** -2.0
+        g = g @ p.turn
+    elif lambda1 and has_free_number(p.loss):  # each class has a coefficient
+        g = g @ p.turn
+    gains = _lowered(g, (lambda1, lambda2), p.lower[:, None, None], p.upper[:, None, None])
+    gains = np.where(p.usable[:, None], (weights * gains).sum(axis=2), 0.0)
     return np.array(base), gains, SUMMED * (np.array(size) + gains.max(axis=0, initial=0.0))
 
 
