@@ -7,6 +7,7 @@ times a member of a risk set, none of which a weight of 0 takes out of the kerne
 what takes the time: linear programs are.
 """
 
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -20,6 +21,7 @@ from ..problem.recession import (
     Untold,
     face_near,
     face_of,
+    face_where,
     functions_of,
     inseparable_classes,
     shows_optimum,
@@ -186,7 +188,7 @@ def left_of(loss, y, X, *, intercept=True, weights=None, offset=None, base=0):
     L, coefs = _asked(face, mean, k, width, ordered, base if rows.y.ndim == 2 else None)
     if loss.traits.recession == OUTLASTS:
         L[coefs] -= loss.center * L[coefs + 1]
-    V = np.linalg.svd(face.free, full_matrices=True)[0][:, face.free.shape[1] :]
+    V = _changing(face)
     return Left(
         limit.value,
         coefs,
@@ -274,14 +276,14 @@ def limit_of(problem, Z, lower, upper, coef, level, *, known=None):
     low[: k * width] = np.repeat(lower, width) * of.unit[: k * width]
     high[: k * width] = np.repeat(upper, width) * of.unit[: k * width]
     known, columns = known or (Directions(), np.arange(k))
-    remembered, best = known.face(columns, of, width), None
-    for nearest in (lambda: remembered, lambda: face_near(of, start)):
+    remembered, best, tried = known.face(columns, of, width), None, set()
+    ways = [lambda: remembered, *(partial(face_where, of, gone) for gone in known.gone)]
+    for nearest in [*ways, lambda: face_near(of, start)]:
         face = nearest()
-        if face is not None:
+        if face is not None and face.gone.tobytes() not in tried:
+            tried.add(face.gone.tobytes())
             x, value, reached = _infimum(p, Z, face, start, (low, high))
-            # where none of the terms that are left is far out, their optimum is one
-            more = ~(face.gone | of.held)
-            if not (of.at[more] + of.A[more] @ x > NOT_FAR).any():
+            if _is_optimum(p, Z, face, x):
                 break
             if best is None or value < best[2]:
                 best = face, x, value, reached
@@ -341,6 +343,35 @@ def _infimum(problem, Z, face, start, box):
     return _minimized(_terms_left(problem, Z, face), start, face, box)
 
 
+def _is_optimum(problem, Z, face, x):
+    """Whether it is certain that the terms that are left have an optimum, which steps have taken
+    for x: none of them is far out there, or the derivatives show it.
+    """
+    of, recession = face.functions, problem.loss.traits.recession
+    more = ~(face.gone | of.held)
+    if not (of.at[more] + of.A[more] @ x > NOT_FAR).any():
+        return True
+    boxed = (of.low == 0.0).any() or (of.high == 0.0).any()
+    if boxed or recession in (ORDERED, MONOTONE, OUTLASTS):
+        return False
+    _, g, H = _terms_left(problem, Z, face)(x)
+    V = _changing(face)
+    return shows_optimum(V.T @ H @ V, V.T @ g, of.A[~face.gone] @ V, _rate(problem))
+
+
+def _changing(face):
+    """Orthonormal directions (q, v) that change the functions that are left."""
+    return np.linalg.svd(face.free, full_matrices=True)[0][:, face.free.shape[1] :]
+
+
+def _rate(problem):
+    """How fast the curvature of a term falls at most, see `shows_optimum`: any two classes of a
+    row, or members of a risk set, may differ, by twice as much as functions.
+    """
+    coupled = problem.y.ndim == 2 or problem.loss.traits.recession == MONOTONE
+    return 2.0 if coupled else 1.0
+
+
 def has_optimum(problem, Z, lower, upper, coef, level):
     """Whether the derivatives at coefficients show that a loss, other than of ordered classes, has
     a finite optimum on columns, see `recession.shows_optimum`; the arguments are those of
@@ -363,8 +394,7 @@ def has_optimum(problem, Z, lower, upper, coef, level):
         low, high, A = of.low == 0.0, of.high == 0.0, of.A
     # where a bound ends the way down, a slope does not count
     gradient = np.where((low & (gradient > 0.0)) | (high & (gradient < 0.0)), 0.0, gradient)
-    # any two classes of a row, or members of a risk set, may differ, by twice as much
-    rate = 2.0 if p.y.ndim == 2 or recession == MONOTONE else 1.0
+    rate = _rate(p)
     if recession == OUTLASTS:
         rate = np.append(np.ones(p.y.size), 2.0 / x[-1])  # of -log x[-1], on the way up
     return shows_optimum(H, gradient, A, rate)
@@ -375,7 +405,7 @@ def _minimized(terms, start, face, box):
     from a start; terms(x) gives F, its gradient and its Hessian.
     """
     boxed = bool(np.isfinite(box[0]).any() or np.isfinite(box[1]).any())
-    V = np.linalg.svd(face.free, full_matrices=True)[0][:, face.free.shape[1] :]
+    V = _changing(face)
     x = start if boxed else V @ (V.T @ start)  # what changes no term stays 0
     F, g, H = terms(x)
     for _ in range(STEPS if V.shape[1] else 0):
