@@ -39,7 +39,8 @@ STILL = 1e-9  # share of the largest part of a function that counts as no change
 LARGE = (20.0, 6.0, 3.0)  # values beyond which a function may be on its way to infinity
 EVEN = 1e-3  # share of the fastest growth below which a direction is not taken without a program
 KEPT = 4  # sets of functions that grew on the last columns are tried on others
-NEWTON_STEPS = 30  # of `face_where`
+SHORTEST = 1e-3  # share of a step
+NEWTON_STEPS = 40  # of `face_where`
 FLATTENED = 1e-12  # share of the mean curvature that is added there
 FOUND = 1e-3  # decrease that a step promises, by the slopes' sum: below it there is an optimum
 SAME_SIGN = 1e-7  # a move below this share counts as none
@@ -334,23 +335,29 @@ def face_where(functions, gone):
         return None
     free = _null_space(A[~gone], A.shape[1])
     along, z = A[gone] @ free, np.zeros(free.shape[1])
-    size = np.linalg.norm(along) / np.sqrt(along.shape[0])
-    if not size > STILL * np.abs(A).max():
+    size = np.linalg.norm(along) / np.sqrt(max(len(along), 1))
+    if not size > STILL * np.abs(A).max(initial=0.0):
         return None
     along /= size
+    grows = along @ z
     for _ in range(NEWTON_STEPS):
-        falls = expit(-(along @ z))
+        falls = expit(-grows)
         slope, H = falls @ along, (along.T * (falls * (1.0 - falls))) @ along
         H[np.diag_indices_from(H)] += FLATTENED * np.trace(H) / z.size + np.finfo(float).tiny
         step = np.linalg.solve(H, slope)
         if slope @ step < FOUND * falls.sum():
             return None  # an optimum: one of the functions falls along every direction
-        z = z + step
+        before, length = np.logaddexp(0.0, -grows).sum(), 1.0
+        while length > SHORTEST and np.logaddexp(0.0, -along @ (z + length * step)).sum() > before:
+            length *= 0.5
+        z = z + length * step
         grows = along @ z
         if grows.min() > EVEN * grows.max():
             break
     least = grows.min()
-    return _grown(functions, free @ z / (size * least), GROWS) if least > 0.0 else None
+    if not grows.max() < LONGEST * least:
+        return None
+    return _grown(functions, free @ z / (size * least), GROWS)
 
 
 def _grown(functions, d, least=None):

@@ -242,7 +242,7 @@ def _asked(face, mean, k, width, ordered, base):
     return np.vstack([coef, level]), len(coef)
 
 
-def limit_of(problem, Z, lower, upper, coef, level, *, known=None):
+def limit_of(problem, Z, lower, upper, coef, level, *, known=None, search=True):
     """The `Limit` of the loss of a problem, without shrinkage, on columns Z (k, n), one a row; None
     where there is an optimum.
 
@@ -257,6 +257,9 @@ def limit_of(problem, Z, lower, upper, coef, level, *, known=None):
     known : (Directions, ndarray of shape (k,)), optional
         What was found on other columns of Z, and the numbers of these, ascending. What is found
         here is added.
+    search : bool, default True
+        Whether a direction is searched where none that is known leaves an optimum for sure, by
+        linear programs that take long. If not, None says nothing.
 
     Returns
     -------
@@ -278,7 +281,7 @@ def limit_of(problem, Z, lower, upper, coef, level, *, known=None):
     known, columns = known or (Directions(), np.arange(k))
     remembered, best, tried = known.face(columns, of, width), None, set()
     ways = [lambda: remembered, *(partial(face_where, of, gone) for gone in known.gone)]
-    for nearest in [*ways, lambda: face_near(of, start)]:
+    for nearest in [*ways, lambda: face_near(of, start)] if search else ways:
         face = nearest()
         if face is not None and face.gone.tobytes() not in tried:
             tried.add(face.gone.tobytes())
@@ -288,6 +291,8 @@ def limit_of(problem, Z, lower, upper, coef, level, *, known=None):
             if best is None or value < best[2]:
                 best = face, x, value, reached
     else:
+        if not search:
+            return None
         # that there is no direction is often shown faster than one is found
         classes = p.y.ndim == 2 and best is None
         if classes and inseparable_classes(Z, class_codes(p.y), width + 1, p.intercept):
@@ -361,7 +366,7 @@ def _is_optimum(problem, Z, face, x):
 
 def _changing(face):
     """Orthonormal directions (q, v) that change the functions that are left."""
-    return np.linalg.svd(face.free, full_matrices=True)[0][:, face.free.shape[1] :]
+    return np.linalg.qr(face.free, mode="complete")[0][:, face.free.shape[1] :]
 
 
 def _rate(problem):
@@ -552,19 +557,21 @@ def _shapes_left(p, face):
 
 def _classes_left(p, face):
     """Rows with the classes that stay beside their own: log(1 + sum_c exp(-m_c))."""
-    of, (n, r) = face.functions, p.y.shape
-    kept, A = (~face.gone).reshape(n, r - 1), of.A
+    of, kept = face.functions, ~face.gone.reshape(len(p.y), -1)
+    some, m = kept.any(axis=1), kept.shape[1]
+    pairs = np.repeat(some, m)
+    kept, A, at, w = kept[some], of.A[pairs], of.at[pairs], p.weights[some]
 
     def rows(x):
-        u = np.where(kept, -(of.at + A @ x).reshape(n, r - 1), -np.inf)
+        u = np.where(kept, -(at + A @ x).reshape(-1, m), -np.inf)
         top = np.maximum(u.max(axis=1), 0.0)
         e = np.exp(u - top[:, None])
         total = np.exp(-top) + e.sum(axis=1)
         P = e / total[:, None]
-        wP = (p.weights[:, None] * P).ravel()
-        mean = (P.reshape(-1, 1) * A).reshape(n, r - 1, -1).sum(axis=1)
-        H = (A.T * wP) @ A - (mean.T * p.weights) @ mean
-        return float(p.weights @ (top + np.log(total))), -A.T @ wP, H
+        wP = (w[:, None] * P).ravel()
+        mean = (P.reshape(-1, 1) * A).reshape(*P.shape, A.shape[1]).sum(axis=1)
+        H = (A.T * wP) @ A - (mean.T * w) @ mean
+        return float(w @ (top + np.log(total))), -A.T @ wP, H
 
     return rows
 
