@@ -252,11 +252,14 @@ def positive(text, y, loss):
         raise ValueError(
             f"--pos-label {text} is for one response; several are 0 and 1, of which 1 is predicted"
         )
+    return label_named("pos-label", text, y)
+
+
+def label_named(option, text, y):
+    """The label of y that an option names by its text."""
     labels = {str(label): label for label in y.unique()}
     if text not in labels:
-        raise ValueError(
-            f"--pos-label {text} is not a label of the response; it has {some(labels)}"
-        )
+        raise ValueError(f"--{option} {text} is not a label of the response; it has {some(labels)}")
     return labels[text]
 
 
@@ -307,12 +310,13 @@ def refuse_options(options):
         raise ValueError("--order is for ordered classes: pass --loss ordinal too")
 
 
-# options with the number of a loss: the loss, and the record that takes it
+# options with a number of a loss, or a class: the loss, and the record that takes it
 NUMBERS = {
     "quantile": ("quantile", losses.Quantile),
     "power": ("tweedie", losses.Tweedie),
     "theta": ("negative_binomial", losses.NegativeBinomial),
     "ties": ("cox", losses.Cox),
+    "baseline": ("multinomial", losses.Multinomial),
 }
 
 
@@ -323,15 +327,17 @@ CHOICES = {
 }  # of --cv
 
 
-def with_numbers(loss, options):
-    """The loss with the number that an option gave for it, as a record; or its name."""
+def with_numbers(loss, options, y):
+    """The loss with the number, or the class, that an option gave for it, as a record; or its
+    name.
+    """
     for option, (name, record) in NUMBERS.items():
         value = getattr(options, option)
         if value is None:
             continue
         if loss != name:
             raise ValueError(f"--{option} {value} is for --loss {name}, not for --loss {loss}")
-        return record(value)
+        return record(label_named(option, value, y) if option == "baseline" else value)
     return loss
 
 
@@ -395,7 +401,7 @@ def run_fit(options, say=print):
         lambda2 = CLASS_RIDGE
         say(f"lambda2 = {lambda2:g} (default for classes here; --lambda2 0 switches it off)")
     arguments = {
-        "loss": with_numbers(loss, options),
+        "loss": with_numbers(loss, options, y),
         "max_k": options.max_k,
         "lambda2": lambda2,
         "lambda1": options.lambda1,

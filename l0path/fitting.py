@@ -152,10 +152,11 @@ def fit(
         Numbers o_i that are added to the linear predictor, or the name of a column of the DataFrame
         X, which then is no feature and is found by its name in new rows. None means 0. With several
         responses also one per entry of y, (n, r); with several classes (loss="multinomial") one per
-        row and class, for one per row would change no probability.
+        row and class, in the order of `path.classes`, for one per row would change no probability.
     lower : float, array-like of shape (p,) or dict, default -inf
         Lower bounds of the coefficients in the units of y and X: one number, one per feature, or
-        {name: bound}. They are at most 0, except for forced features.
+        {name: bound}. They are at most 0, except for forced features. They hold for every response;
+        of several classes for the log odds against one of them, Multinomial(baseline=...).
     upper : float, array-like of shape (p,) or dict, default inf
         Upper bounds, likewise; at least 0, except for forced features.
     always_include, exclude : array-like of str, int, or bool, optional

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from unread import GROUPS, LOSSES, SERVED, drawn, refusal, table
+from unread import AGAINST, GROUPS, LOSSES, SERVED, drawn, refusal, table
 
 import l0path
 from l0path.problem.losses import traits_named
@@ -31,6 +31,7 @@ def test_the_first_table_says_which_losses_have_criteria():
 @pytest.mark.parametrize("loss", LOSSES)
 def test_refusals_name_the_argument_or_the_loss(loss):
     name = loss if loss in ("several responses", "hinge") else repr(loss)
+    name = "'multinomial'" if loss == AGAINST else name
     for given in SERVED.values():
         said = refusal(loss, **given)
         known = (name, "responses", *(f"{argument}=" for argument in given), *given)

@@ -143,6 +143,12 @@ def add_model(fit):
         "in sorted order)",
     )
     fit.add_argument(
+        "--baseline",
+        metavar="LABEL",
+        help="with --loss multinomial: the class with which the coefficients of the others are "
+        "compared (default: none)",
+    )
+    fit.add_argument(
         "--order",
         metavar="LABELS",
         help="with --loss ordinal: the classes from the lowest to the highest, separated by commas "

@@ -452,6 +452,9 @@ def _by_scorer(scorer, name, loss, coded):
         weights = {} if np.all(held.weights == held.weights[0]) else {"sample_weight": held.weights}
         try:
             eta = held.eta.reshape(len(y), -1)
+            if classes is not None and eta.shape[1] > 1:  # as scikit-learn's metrics expect
+                order = np.argsort(classes)
+                classes, eta = classes[order], eta[:, order]
             return scorer(shown(held.path, classes), eta, y, **weights)
         except (
             AttributeError

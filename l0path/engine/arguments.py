@@ -31,8 +31,10 @@ FARTHEST_OFFSETS = 300.0
 MOST_ROWS = 2.0**53  # beyond it whole numbers have gaps
 
 
-def responses(y, n, loss, pos_label):
-    """(y float64 (n,) or (n, r), names of several responses or None, classes or None, notes)."""
+def responses(y, n, loss, pos_label, baseline=None):
+    """(y float64 (n,) or (n, r), names of several responses or None, classes or None, notes).
+    baseline: of several classes, the one that comes first.
+    """
     if is_several(y, loss) and pos_label is None:
         return *table_of_responses(y, n, loss), None, []
     if traits_named(loss).by_class:
@@ -41,6 +43,13 @@ def responses(y, n, loss, pos_label):
         series = _complete(y, n)
         classes = _classes(series, loss)
         refuse_amounts(series, classes)
+        if baseline is not None:
+            if baseline not in classes:
+                raise ValueError(
+                    f"baseline={shown(baseline)} is not a class of y, which has "
+                    f"{', '.join(map(shown, classes))}; name one of these"
+                )
+            classes = sorted(classes, key=lambda label: label != baseline)
         return table_of_classes(series, classes), tuple(map(str, classes)), tuple(classes), []
     target, classes, notes = response(y, n, loss, pos_label)
     return target, None, classes, notes
@@ -75,13 +84,15 @@ def responded(y, n, a, weights, counts, own=None):
         seen = weights > 0
         notes = survival_notes(event[seen], record.stop[seen], a) if a.loss == "cox" else []
         return event, record, None, None, notes
-    target, *others = responses(y, n, a.loss, a.pos_label)
+    baseline = a.parameters.get("baseline")
+    target, *others = responses(y, n, a.loss, a.pos_label, baseline)
     if own is not None:
         return target, own, *others
     # a number that is not given is 1 until a pilot fit
     needed = traits_named(a.loss).parameter
     numbers = {name: one for name, one in a.parameters.items() if name == needed}
-    return target, make_loss(a.loss, **numbers), *others
+    record = make_loss(a.loss, **numbers)
+    return target, record if baseline is None else record._replace(baseline=1.0), *others
 
 
 def response(y, n, loss, pos_label=None):

@@ -356,7 +356,11 @@ def _data_given_anew(path, X, y, offset, trials):
 
 def _parameters(meta):
     """What the record of the loss of a fit had, by the names in `problem`."""
-    given = {"ties": meta.ties, "response_weights": meta.response_weights}
+    given = {
+        "ties": meta.ties,
+        "response_weights": meta.response_weights,
+        "baseline": meta.baseline,
+    }
     if meta.traits.parameter:
         given[meta.traits.parameter] = meta.loss_parameter
     return {name: value for name, value in given.items() if value is not None}

@@ -14,7 +14,7 @@ from ..exact.contest import BranchAndBound
 from ..exchange.local_search import LocalSearch
 from ..problem.losses import CLASSIFICATION, takes_several, traits_named
 from ..problem.responses import takes_zero
-from ..problem.several import LARGEST_RESPONSE, indicators
+from ..problem.several import LARGEST_RESPONSE, has_free_number, indicators
 from .grids import Grid
 
 BY_OUTCOME = (
@@ -211,8 +211,12 @@ def refuse_unserved(data, plan, a):
     )
     if not search and not isinstance(settings, BranchAndBound):
         what = f"algorithm={a.algorithm!r}: use algorithm='swap' (swap_size at most 2) or 'exact'"
-    elif classes and data.boxed:
-        what = "bounds on coefficients: leave lower= and upper= out"
+    elif has_free_number(data.loss) and data.boxed:
+        what = (
+            "bounds on coefficients of all classes, to which any number may be added: bound those "
+            "of log odds against one class by loss=l0path.losses.Multinomial(baseline="
+            f"{shown(data.classes[0])}), or leave lower= and upper= out"
+        )
     elif traits_of(data.design).shards:
         what = "a design on a cluster"
     elif classes and "response_weights" in a.parameters:

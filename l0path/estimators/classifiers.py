@@ -43,9 +43,10 @@ class L0Classifier(ClassifierMethods, ModelOfOneSize):
     loss : str or record, default "logistic"
         "logistic", "multinomial", "ordinal", "squared_hinge", "smoothed_hinge", with
         algorithm="exact" "hinge", or a record of `l0path.losses`, such as SmoothedHinge(width=0.5).
-        Only the first three have `predict_proba`. With more than
-        two classes "logistic" means "multinomial", and the hinges are refused. For "ordinal" y
-        holds numbers, or it is a Series or Categorical of a category dtype with ordered=True.
+        Only the first three have `predict_proba`. With more than two classes "logistic" means
+        "multinomial", and the hinges are refused; bounds need Multinomial(baseline=...). For
+        "ordinal" y holds numbers, or it is a Series or Categorical of a category dtype with
+        ordered=True.
     class_weight : dict or str, optional
         {label: weight}, or "balanced" for sum w / (r times the sum of w in the class), r classes.
         It multiplies sample_weight. None means 1 for each class.
@@ -84,7 +85,7 @@ class L0Classifier(ClassifierMethods, ModelOfOneSize):
         The sorted labels.
     coef_ : ndarray of shape (1, p), or (r, p) for r > 2 classes
         The coefficients in units of X; those of several classes sum to zero over the classes, or
-        with lambda1 have the median zero where lambda2 is 0.
+        with lambda1 have the median zero where lambda2 is 0; those of a baseline are 0.
         Ordered classes have one row: positive numbers favor higher classes, in the order of
         `path_.classes`.
     intercept_ : ndarray of shape (1,) or (r,)

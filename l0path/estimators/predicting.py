@@ -43,7 +43,8 @@ class RegressorMethods(RegressorMixin):
 
 
 def _has_probabilities(self):
-    if isinstance(self.loss, str) and traits_named(loss_named(self.loss)).link:
+    loss = told_apart(self.loss)[0]
+    if isinstance(loss, str) and traits_named(loss_named(loss)).link:
         return True
     raise AttributeError(
         f"loss={self.loss!r} has no probabilities; use decision_function, or loss='logistic'"
@@ -72,11 +73,11 @@ class ClassifierMethods(ClassifierMixin):
         """
         eta = self._predict(X, "link")
         if self.path_._meta.ordered:
-            places = [self.path_.classes.index(label) for label in self.classes_]
-            logs = class_predictors(self.path_._solutions[self.model_._index], eta)[:, places]
-            return logs if len(places) > 2 else logs[:, 1] - logs[:, 0]
+            logs = class_predictors(self.path_._solutions[self.model_._index], eta)
+            logs = logs[:, self._places()]
+            return logs if logs.shape[1] > 2 else logs[:, 1] - logs[:, 0]
         if eta.ndim == 2:
-            return eta
+            return eta[:, self._places()]
         return eta if self.path_.classes[1] == self.classes_[1] else -eta
 
     def predict(self, X: Matrix) -> np.ndarray:

@@ -202,8 +202,9 @@ class SelectedColumns(SelectorMixin, BaseEstimator):
         if isinstance(seed, np.random.RandomState):
             seed = int(seed.randint(2**31 - 1))
         out = {name: value for name, value in vars(self).items() if name in names}
-        if isinstance(self, ClassifierMixin) and self.classes_.size > 2 and not self._ordered():
-            out["loss"] = "multinomial"
+        if isinstance(self, ClassifierMixin) and self.classes_.size > 2:
+            told = told_apart(self.loss)[0]
+            out["loss"] = self.loss if told in ("multinomial", "ordinal") else "multinomial"
         if out.get("fit_intercept") and not traits_named(loss_named(self.loss)).intercept:
             out["fit_intercept"] = None  # the default here: the loss does not see a constant
         return out | {
@@ -251,6 +252,8 @@ class SelectedColumns(SelectorMixin, BaseEstimator):
         coef[s.support] = s.beta
         if path._meta.responses is not None:
             coef = np.ascontiguousarray(coef.T)
+        if path._meta.traits.by_class:
+            coef, intercept = coef[self._places()], intercept[self._places()]
         two = isinstance(self, ClassifierMixin) and path._meta.responses is None
         if path._meta.ordered:
             intercept = -s.thresholds
@@ -261,6 +264,10 @@ class SelectedColumns(SelectorMixin, BaseEstimator):
             (coef[None, :], np.atleast_1d(intercept)) if two else (coef, intercept)
         )
         return self
+
+    def _places(self):
+        """The places of `classes_` among those of the path."""
+        return [self.path_.classes.index(label) for label in self.classes_]
 
     def _get_support_mask(self):
         check_is_fitted(self)

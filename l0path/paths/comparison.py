@@ -207,8 +207,9 @@ def ratios_of(path: Path, refitted: bool) -> str:
         )
     against = ""
     if traits.link == "softmax":
-        first = f"class {path.classes[0]}"
-        against = f" against the {first if refitted else 'geometric mean of the classes'}"
+        first = refitted or path._meta.baseline is not None
+        mean = "geometric mean of the classes"
+        against = f" against the {f'class {path.classes[0]}' if first else mean}"
     return RATIOS[traits.link] + against
 
 

@@ -147,10 +147,11 @@ def intercepts(meta):
 
 def _free_of_classes(meta, s):
     """Number of free coefficients of a solution of several classes: one less than classes for each
-    column, or where lambda1 has set some to 0 those that are left.
+    column, or where lambda1, or bounds of log odds against a baseline, have set some to 0 those
+    that are left.
     """
     q = predictors(meta.traits, meta.responses)
-    if not s.lambda1:
+    if not s.lambda1 and meta.baseline is None:
         return np.count_nonzero(present(s.beta)) * q
     return np.minimum(np.count_nonzero(s.beta, axis=1), q).sum()
 

@@ -618,8 +618,8 @@ class Path:
             Whether all p columns are listed, instead of the chosen features.
         baseline : object, optional
             A class of the multinomial loss whose coefficients are taken off those of all classes,
-            so that they are log odds against it. None leaves them with the sum zero over the
-            classes.
+            so that they are log odds against it. None leaves them as the fit has them, see
+            `l0path.losses.Multinomial`.
         **selector : int or float
             k, lambda0, index, slice, lambda1, lambda2, relax, as in `Path.select`.
 

@@ -92,6 +92,11 @@ class Meta:
         """The number of events of survival times, copies among them; None for other responses."""
         return self.n_eff if self.traits.partial else None
 
+    @property
+    def baseline(self):
+        """The class with which the coefficients of the others are compared; None for none."""
+        return self.classes[0] if self.traits.by_class and any(self.loss_numbers) else None
+
     def number(self, name):
         """The number of the loss of this name, such as "delta"; None where it has no such one."""
         return self.loss_parameter if self.traits.parameter == name else None
@@ -226,6 +231,8 @@ def loss_asked(meta):
             given = {} if not argument else {names.get(argument, argument): meta.loss_parameter}
             if meta.ties is not None:
                 given["ties"] = meta.ties
+            if meta.baseline is not None:
+                given["baseline"] = meta.baseline
             if meta.response_weights is not None and issubclass(record, ResponsesRecord):
                 given["response_weights"] = tuple(meta.response_weights)
             return record(**given)

@@ -293,6 +293,8 @@ class Multinomial(NamedTuple):
         predictors="classes",
     )
 
+    baseline: float = 0.0  # 1 where the coefficients of the first class are 0, see `contrasts`
+
 
 NAMES = {
     kind.traits.name: kind

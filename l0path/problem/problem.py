@@ -493,8 +493,10 @@ def _centered(data, y, offset, weights):
     if not isinstance(data.loss, Squared):
         turn = None
         if data.responses is not None:
-            own = np.diag(1.0 / np.sqrt(data.response_weights))
-            turn = contrasts(y.shape[1]) if data.loss.traits.by_class else own
+            turn = np.diag(1.0 / np.sqrt(data.response_weights))
+        if data.loss.traits.by_class:
+            turn = contrasts(y.shape[1], data.loss.baseline)
+            offset = offset - offset[:, :1] if data.loss.baseline else offset
         return y, offset, 0.0, turn
     y, offset = y - offset, np.zeros(weights.size)
     shift = weights @ y if data.intercept else np.zeros(y.shape[1:])

@@ -172,7 +172,8 @@ def functions_of(loss, y, Z, intercept, lower, upper, *, offset=None):
     low, high = np.where(np.isinf(lower), -1.0, 0.0), np.where(np.isinf(upper), 1.0, 0.0)
     offset = np.zeros(y.shape) if offset is None else offset
     if y.ndim == 2:
-        return _of_classes(y, Z, intercept, offset, rms=rms, signs=(low, high))
+        T = contrasts(y.shape[1], loss.baseline)
+        return _of_classes(y, Z, intercept, offset, T=T, rms=rms, signs=(low, high))
     if recession == ORDERED:
         A, held, at = _of_ordered(loss, y, Z, offset)
         more = loss.levels - 1
@@ -201,10 +202,9 @@ def functions_of(loss, y, Z, intercept, lower, upper, *, offset=None):
     )
 
 
-def _of_classes(y, Z, intercept, offset, *, rms, signs):
-    """Of several classes: x is (k + 1, q) in the order of its memory, q contrasts."""
-    (n, r), (low, high) = y.shape, signs
-    codes, T = class_codes(y), contrasts(r)
+def _of_classes(y, Z, intercept, offset, *, T, rms, signs):
+    """Of several classes: x is (k + 1, q) in the order of its memory, q contrasts T."""
+    (n, r), (low, high), codes = y.shape, signs, class_codes(y)
     rows = np.repeat(np.arange(n), r - 1)
     others = np.array([c for own in codes for c in range(r) if c != own])
     apart = (T[:, codes[rows]] - T[:, others]).T  # (m, q)

@@ -94,15 +94,26 @@ def offsets_of_responses(value, shape):
     return np.ascontiguousarray(np.broadcast_to(out, shape))
 
 
-def contrasts(r):
-    """Orthonormal rows (r - 1, r) that are orthogonal to (1, ..., 1): coefficients b (k, r - 1) of
-    these contrasts are b @ contrasts(r) for r classes, which sum to zero over the classes.
+def contrasts(r, baseline=False):
+    """Rows (r - 1, r) that bring coefficients b (k, r - 1) to those of r classes, b @ contrasts(r).
+
+    They are orthonormal and orthogonal to (1, ..., 1), so that coefficients sum to zero over the
+    classes. baseline: those of the first class are 0 instead, and b are those of the others.
     """
+    if baseline:
+        return np.eye(r)[1:]
     T = np.zeros((r - 1, r))
     for a in range(1, r):
         T[a - 1, :a], T[a - 1, a] = 1.0, -a
         T[a - 1] /= np.sqrt(a * (a + 1.0))
     return T
+
+
+def has_free_number(loss):
+    """Whether a number may be added to the coefficients of all classes, which changes nothing but
+    shrinkage.
+    """
+    return loss.traits.by_class and not loss.baseline
 
 
 def centered(b, lambda1, lambda2):

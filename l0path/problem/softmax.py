@@ -40,17 +40,21 @@ class Softmax(NamedTuple):
     """-log P(class), of the predictors of contrasts; y has the numbers of classes."""
 
     contrasts: np.ndarray  # (q r,), T, row by row
+    # (q r,), U with P - Y = U'T (P - Y): the rows of T, less the first class where T leaves it out
+    back: np.ndarray
     classes: int  # r
 
 
-def softmax_of(r):
-    """The `Softmax` of r classes."""
-    return Softmax(contrasts(r).ravel(), r)
+def softmax_of(r, baseline=False):
+    """The `Softmax` of r classes, with the contrasts of `several.contrasts`."""
+    T = contrasts(r, baseline)
+    U = T - np.eye(r)[0] if baseline else T
+    return Softmax(T.ravel(), U.ravel(), r)
 
 
 def softmax_by_class(r):
     """The `Softmax` of a predictor for each of r classes: T is the identity, q = r."""
-    return Softmax(np.eye(r).ravel(), r)
+    return Softmax(np.eye(r).ravel(), np.eye(r).ravel(), r)
 
 
 @njit
@@ -274,7 +278,7 @@ def _shares_of_dual(loss, y, inverse, slopes, dual, c, share, d):
     for i in range(n):
         share[i] = d[i] = 0.0
     for s in range(predictors_of(loss)):
-        t, at = loss.contrasts[s * loss.classes + c], s * n
+        t, at = loss.back[s * loss.classes + c], s * n
         for i in range(n):
             share[i] += t * slopes[at + i]
             d[i] += t * (dual[at + i] - slopes[at + i])

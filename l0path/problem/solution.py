@@ -8,7 +8,7 @@ from ..core.status import OF_SMOOTHED, FitStatus, Optimality
 from .dependence import basic
 from .losses import OWN_LOSSES, name_of
 from .problem import EPS
-from .several import centered, summed_loss
+from .several import centered, has_free_number, summed_loss
 from .traits import NO_RECESSION
 from .verbs import Free, free_at
 
@@ -314,13 +314,13 @@ def _shrinkage(problem, data, support, beta, lambda1, lambda2):
         b = beta * scale
         return float(lambda1 * np.abs(b).sum() + lambda2 * b @ b)
     b, v = beta * scale[:, None], data.response_weights
-    b = centered(b, lambda1, lambda2) if data.loss.traits.by_class else b
+    b = centered(b, lambda1, lambda2) if has_free_number(data.loss) else b
     return float((lambda1 * np.abs(b).sum(axis=0) + lambda2 * (b * b).sum(axis=0)) @ v)
 
 
 def _coefficients(problem, data, fit, lambda1=0.0, lambda2=0.0):
     """(beta, intercept) of a fit, in the user's units; those of classes as the penalties, which
-    are least there, have them. Intercepts of classes sum to zero.
+    are least there, have them. Intercepts of classes sum to zero, or that of a baseline is 0.
     """
     X, support = problem.X, fit.support
     if problem.turn is None:
@@ -329,7 +329,7 @@ def _coefficients(problem, data, fit, lambda1=0.0, lambda2=0.0):
     else:
         beta = fit.b / X.scale[support][:, None] @ problem.turn
         intercept = fit.b0 - X.center[support] @ beta if data.intercept else np.zeros(beta.shape[1])
-        if lambda1 and data.loss.traits.by_class:
+        if lambda1 and has_free_number(data.loss):
             own = centered(fit.b @ problem.turn, lambda1, lambda2)
             beta = own / X.scale[support][:, None]
     return beta, intercept

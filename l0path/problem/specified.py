@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from ..core.arguments import number
+from ..core.arguments import number, shown
 from .losses import MEANINGS, check_range
 
 
@@ -41,7 +41,7 @@ class LossRecord:
 
     def __repr__(self) -> str:
         known = {field.name: getattr(self, field.name) for field in fields(self)}
-        given = ", ".join(f"{name}={v!r}" for name, v in known.items() if v is not None)
+        given = ", ".join(f"{name}={shown(v)}" for name, v in known.items() if v is not None)
         return f"{type(self).__name__}({given})"
 
     def parameters(self) -> dict[str, Any]:
@@ -274,9 +274,19 @@ class Tweedie(ResponsesRecord):
 
 @dataclass(frozen=True, repr=False)
 class Multinomial(LossRecord):
-    """-log P(class) for several classes, P(r) proportional to exp(eta_r)."""
+    """-log P(class) for several classes, P(r) proportional to exp(eta_r).
+
+    Parameters
+    ----------
+    baseline : object, optional
+        A class whose coefficients and intercept are 0: those of the others are log odds against it,
+        which is what shrinkage and bounds are about then. It comes first in `path.classes`. None
+        leaves all classes alike; the number common to their coefficients is free, and is what makes
+        shrinkage least.
+    """
 
     name: ClassVar[str] = "multinomial"
+    baseline: Any = None
 
 
 @dataclass(frozen=True, repr=False)

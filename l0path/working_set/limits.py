@@ -185,7 +185,11 @@ def left_of(loss, y, X, *, intercept=True, weights=None, offset=None, base=0):
     if limit is None or limit.face.endless:
         return None
     face, unit = limit.face, limit.face.functions.unit
-    L, coefs = _asked(face, mean, k, width, ordered, base if rows.y.ndim == 2 else None)
+    D = None
+    if rows.y.ndim == 2:
+        T = contrasts(width + 1, loss.baseline)
+        D = np.delete(T - T[:, [base]], base, axis=1).T
+    L, coefs = _asked(face, mean, k, width, ordered, D)
     if loss.traits.recession == OUTLASTS:
         L[coefs] -= loss.center * L[coefs + 1]
     V = _changing(face)
@@ -221,16 +225,15 @@ def separation_of(loss, y, X, **more):
     return Separation(left.value, coef, level, coef_sign, level_sign, coef_variance, level_variance)
 
 
-def _asked(face, mean, k, width, ordered, base):
+def _asked(face, mean, k, width, ordered, D):
     """(rows (m, q) of the linear functions of parameters that are the user's coefficients and
-    intercepts, number of coefficients).
+    intercepts, number of coefficients). D (r - 1, q): contrasts with the base of several classes,
+    None for others.
     """
     q = face.d.size
     eye = np.eye(q)
     coef, level = eye[: k * width], eye[k * width :]
-    if base is not None:
-        T = contrasts(width + 1)
-        D = np.delete(T - T[:, [base]], base, axis=1).T  # (r - 1, q) contrasts with the base
+    if D is not None:
         coef = np.concatenate([D @ coef[j * width : (j + 1) * width] for j in range(k)])
         level = D @ level if len(level) else level
     step = coef.reshape(k, -1, q) if k else np.zeros((0, max(width, 1), q))

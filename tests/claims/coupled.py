@@ -31,7 +31,8 @@ def rows(seed):
 def coupled(seed, loss=None):
     """The problem of a seed, of a loss or of one after another."""
     rng = np.random.default_rng([16, seed])
-    loss = loss or COUPLED[seed % 4]
+    against = loss == "baseline"
+    loss = "multinomial" if against else loss or COUPLED[seed % 4]
     several = loss == "several" or loss in ROWS
     name = list(KINDS)[rng.integers(len(KINDS))]
     p, n = int(rng.integers(2, 6)), int(rng.integers(8, 36))
@@ -52,6 +53,8 @@ def coupled(seed, loss=None):
         record["intercept"] = bool(rng.random() < 0.8)
         options["fit_intercept"] = record["intercept"]
     y = RESPONSES.get(loss, _of_rows)(rng, Z, record, options, stratum)
+    if against:
+        _against_one(rng, y, record, options)
     _shrinkage_and_boxes(rng, loss, record, options)
     copies = weighted(rng, loss, record, options)
     if rng.random() < 0.2:
@@ -59,6 +62,11 @@ def coupled(seed, loss=None):
         options["offset"] = record["offset"] = 0.4 * rng.normal(size=shape)
     record = repeated(record, copies)
     forced, excluded, factor, units = _columns(rng, p, options)
+    if against and forced and "lower" in options and rng.random() < 0.3:
+        weights = record["weights"]
+        rows = slice(None) if weights is None else weights > 0
+        if np.ptp(record["X"][rows, forced[0]]):
+            record["lower"][forced[0]], record["upper"][forced[0]] = 0.1, 0.6  # without 0
     sizes_or_values(rng, p if units is None else len(units), options)
     if rng.random() < 0.8 and "k" not in options:
         options["max_k"] = p
@@ -134,6 +142,14 @@ def _classes(rng, Z, record, options, stratum):
     return _coded((eta + rng.gumbel(size=eta.shape)).argmax(axis=1), K, rng, record)
 
 
+def _against_one(rng, y, record, options):
+    """One of the classes is a baseline: it comes first."""
+    codes, base = record["y"], int(rng.integers(record["classes"]))
+    options["baseline"] = y[codes == base][0]
+    record["y"] = np.where(codes == base, 0, codes + (codes < base))
+    record["baseline"] = True
+
+
 def _ordered(rng, Z, record, options, stratum):
     """Ordered classes, likewise."""
     eta = Z @ (rng.normal(size=Z.shape[1]) * (rng.random(Z.shape[1]) < 0.6))
@@ -194,7 +210,9 @@ def _shrinkage_and_boxes(rng, loss, record, options):
     penalties(rng, loss, options)
     if loss == "several":
         options.pop("lambda1", None)
-    elif loss != "multinomial" and rng.random() < 0.25:
+    elif (loss != "multinomial" and rng.random() < 0.25) or (
+        "baseline" in record and rng.random() < 0.6
+    ):
         record["lower"], record["upper"] = boxes(rng, record["X"].shape[1])
         options["lower"], options["upper"] = record["lower"], record["upper"]
 

@@ -18,9 +18,10 @@ CENTERED = ("cox", "ordinal", "weibull")  # whatever the intercept
 
 class CoupledOptima(Optima):
     """`Optima` of  loss + l1 ||b||_1 + l2 ||b||^2  over the box. A column has a coefficient, or for
-    several responses or classes `r` of them. `record` holds X (n, p), the loss, codes or Y (n, r)
-    or times, v (r,), efron and `classes`. t (q,): the coefficients of column 0, 1, ..., then the
-    intercepts or thresholds, or the intercept and the shape of a Weibull model.
+    several responses or classes `r` of them, one less beside a baseline. `record` holds X (n, p),
+    the loss, codes or Y (n, r) or times, v (r,), efron, `classes` and whether the first of them is
+    a baseline. t (q,): the coefficients of column 0, 1, ..., then the intercepts or thresholds, or
+    the intercept and the shape of a Weibull model.
     """
 
     def __init__(self, record, lambda1, lambda2):
@@ -28,7 +29,8 @@ class CoupledOptima(Optima):
         w = np.ones(n) if record["weights"] is None else record["weights"]
         rows, self.record, self.p = w > 0, record, X.shape[1]
         self.r = {"several": np.shape(record["y"])[-1], "multinomial": record["classes"]}
-        self.r = self.r.get(self.loss, 1)
+        self.baseline = "baseline" in record  # its coefficients are 0
+        self.r = self.r.get(self.loss, 1) - self.baseline
         self.intercept = record["intercept"]
         self.center, s = oracles.scaling(
             X,
@@ -76,13 +78,14 @@ class CoupledOptima(Optima):
         """The loss of the rows in use, and its offsets."""
         d, y, n = self.record, self.record["y"], int(rows.sum())
         o = np.zeros(n) if d["offset"] is None else d["offset"][rows]
+        r = self.r + self.baseline
         if self.loss in ("several", "multinomial"):
-            o = np.broadcast_to(o.reshape(n, -1), (n, self.r)).ravel()
+            o = np.broadcast_to(o.reshape(n, -1), (n, r)).ravel()
         self.o = o
         if self.loss == "several":
             self.of_rows = Responses(y[rows].ravel(), np.outer(self.w, d["v"]).ravel())
         elif self.loss == "multinomial":
-            self.of_rows = Classes(np.eye(self.r)[y[rows]], self.w)
+            self.of_rows = Classes(np.eye(r)[y[rows]], self.w)
         elif self.loss == "ordinal":
             top, self.codes = d["classes"] - 1, y[rows]
             u, low = np.where(self.codes == top, END, -o), np.where(self.codes == 0, -END, -o)
@@ -102,7 +105,7 @@ class CoupledOptima(Optima):
         n = len(Z)
         if self.loss in ("several", "multinomial"):
             A = np.column_stack([Z, np.ones(n)]) if self.intercept else Z
-            return np.kron(A, np.eye(self.r))
+            return np.kron(A, np.eye(self.r + self.baseline)[:, int(self.baseline) :])
         if self.loss == "cox":
             return Z
         if self.loss == "weibull":

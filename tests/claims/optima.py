@@ -162,7 +162,8 @@ class Optima:
         t = self._minimize(self._sets(masks))
         value = self.value(t)
         for j in range(self.p):  # a set may leave its columns unused where the box allows
-            if self.low[j] > 0 or self.high[j] < 0:
+            own = self.entries([j])
+            if (self.low[own] > 0).any() or (self.high[own] < 0).any():
                 continue
             with_j = masks[(masks >> j) & 1 == 1]
             better = with_j[value[with_j ^ (1 << j)] < value[with_j]]

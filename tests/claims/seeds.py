@@ -17,6 +17,7 @@ MAKERS = {
     "coupled": coupled,
     "weibull": partial(coupled, loss="weibull"),
     "rows": rows,
+    "baseline": partial(coupled, loss="baseline"),
 }
 
 

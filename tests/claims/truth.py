@@ -136,6 +136,9 @@ class Row:
         if "shape" in details:
             self.intercept = np.append(self.intercept, details["shape"])
         self.beta = full[-o.p :]
+        if getattr(o, "baseline", False):
+            assert not self.beta[:, 0].any() and self.intercept[0] == 0.0
+            self.beta, self.intercept = self.beta[:, 1:], self.intercept[1:]
         self.t = o.coordinates(np.arange(o.p), self.beta, self.intercept)[None, :]
         for bound in (o.low, o.high):  # at a bound up to rounding of units
             near = np.isfinite(bound) & (np.abs(self.t - bound) <= 1e-12 * np.abs(bound))

@@ -144,6 +144,26 @@ def test_several_classes_are_fitted_and_predicted(table, tmp_path, capsys, how):
     assert (made["class"] == probability.idxmax(axis=1)).all()
 
 
+def test_several_classes_are_compared_with_a_baseline(table, tmp_path, capsys):
+    out, how = tmp_path / "o", ("--formula", "color ~ a + b + y", "--k", 2, "--no-plots")
+    given = ("fit", table, *how, "--out", out)
+    assert run(capsys, *given, "--baseline", "green")[0] == 0
+    chosen, frame = pd.read_csv(out / "chosen.csv", index_col=0), pd.read_csv(table)
+    loss = l0path.losses.Multinomial(baseline="green")
+    expected = l0path.fit("color ~ a + b + y", frame, loss=loss, lambda2=1e-3).coef(k=2)
+    assert chosen.columns.tolist() == ["green", "blue", "red"] and not chosen["green"].any()
+    np.testing.assert_allclose(chosen, expected)
+    for wrong, word in (
+        (("--baseline", "pink"), "pink is not a label of the response"),
+        (
+            ("--baseline", "green", "--loss", "ordinal", "--order", "red,green,blue"),
+            "is for --loss",
+        ),
+    ):
+        code, _, error = run(capsys, *given, *wrong)
+        assert code == 2 and word in error
+
+
 @pytest.mark.parametrize(
     "how", [("--response", "size", "--drop", "y,sick,color"), ("--formula", None)]
 )

@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import oracles
+import pandas as pd
 import pytest
 from fold_samples import by_hand, metrics, model_selection, sample
 
@@ -72,6 +73,20 @@ def test_class_metrics_by_hand():
         np.testing.assert_allclose(cv.folds, theirs, rtol=1e-8, err_msg=name)
     f1 = metrics.make_scorer(metrics.f1_score, pos_label="yes")
     assert (l0path.cv_fit(X, y, cv=pairs, scoring=f1, **fit).folds.to_numpy() >= 0).all()
+
+
+def test_scorers_of_scikit_learn_see_classes_in_sorted_order():
+    # those of an ordered category dtype come in its order
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(90, 3))
+    codes = np.digitize(X[:, 0] + rng.logistic(size=90), [-0.7, 0.7])
+    y = pd.Series(pd.Categorical.from_codes(codes, ["low", "mid", "high"], ordered=True))
+    scorer = metrics.make_scorer(
+        metrics.log_loss, response_method="predict_proba", greater_is_better=False
+    )
+    how = {"loss": "ordinal", "lambda2": 0.01, "max_k": 2, "cv": 3, "random_state": 0}
+    ours, theirs = l0path.cv_fit(X, y, **how), l0path.cv_fit(X, y, scoring=scorer, **how)
+    np.testing.assert_allclose(theirs.folds, -0.5 * ours.folds, rtol=1e-9)
 
 
 def test_callable_scoring_gets_y_and_predictions_in_the_users_units():

@@ -10,7 +10,7 @@ import oracles
 import pytest
 from asked import loss_with
 from thinning import diagonals, slow_but, thinned
-from unread import LOSSES, TABLES, ReadError, Unreadable, drawn
+from unread import ASKED, LOSSES, ReadError, Unreadable, drawn
 
 import l0path
 from l0path.core.control import Clock, Stop
@@ -30,7 +30,7 @@ GROUPS = [0, 0, 1, 1, 2, 2, 3, 3]
 OVER_LAMBDA0 = ("cd", "CDPSI", "primal_dual")  # stopped, they have the sizes met by then
 # where no algorithm but these takes a loss, with columns
 SWAPS = "swap", "exact", "double swaps"
-ONLY_SWAPS = dict.fromkeys(("cox", "ordinal", "multinomial", *TABLES), SWAPS)
+ONLY_SWAPS = dict.fromkeys(("cox", "ordinal", "multinomial", *ASKED), SWAPS)
 SETTINGS = {
     **{name: name for name in names()},
     "integrality_generation": IntegralityGeneration(),
@@ -67,7 +67,7 @@ def data(loss, unit):
     """X, y and the arguments of a fit."""
     X, y = drawn(loss)
     arguments = {"lambda2": RIDGE}
-    arguments["loss"] = TABLES.get(loss) or loss_with(loss, delta=1.3)
+    arguments["loss"] = ASKED.get(loss) or loss_with(loss, delta=1.3)
     arguments |= {"groups": GROUPS} if unit == "groups" else {}
     return X, y, arguments
 

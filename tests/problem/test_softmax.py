@@ -11,11 +11,11 @@ from l0path.problem.softmax import softmax_by_class, softmax_of
 N = 23
 
 
-def drawn(r, seed=0):
+def drawn(r, seed=0, baseline=False):
     """(loss, y, predictors of contrasts (q n,), weights)."""
     rng = np.random.default_rng(seed)
     y, u = rng.integers(r, size=N).astype(float), 2.0 * rng.normal(size=(r - 1) * N)
-    return softmax_of(r), y, u, rng.dirichlet(np.ones(N))
+    return softmax_of(r, baseline), y, u, rng.dirichlet(np.ones(N))
 
 
 def slopes_of(P, y, weights, T):
@@ -29,11 +29,11 @@ def divergence(p, P, weights):
 
 
 @pytest.mark.parametrize("r", [2, 3, 4, 7])
-@pytest.mark.parametrize("by_class", [False, True])
-def test_values_and_derivatives(r, by_class):
-    loss, y, u, weights = drawn(r)
-    T, q = contrasts(r), r - 1
-    if by_class:  # a predictor for each class
+@pytest.mark.parametrize("kind", ["centered", "by_class", "baseline"])
+def test_values_and_derivatives(r, kind):
+    loss, y, u, weights = drawn(r, baseline=kind == "baseline")
+    T, q = contrasts(r, kind == "baseline"), r - 1
+    if kind == "by_class":  # a predictor for each class
         loss, T, q, u = softmax_by_class(r), np.eye(r), r, np.append(u, u[:N])
     eta = u.reshape(q, N).T @ T
     P, value = probabilities(eta), weights @ log_losses(indicators(y, r), eta)
@@ -76,10 +76,11 @@ def test_reach_is_that_of_the_classes(r):
 
 @pytest.mark.parametrize("r", [2, 3, 5])
 @pytest.mark.parametrize("size", [1e-3, 0.3])
-def test_bounds_are_dual_values(r, size):
+@pytest.mark.parametrize("baseline", [False, True])
+def test_bounds_are_dual_values(r, size, baseline):
     """Both are at most the value of the dual point with the shares p, to third order."""
-    loss, y, u, weights = drawn(r)
-    T, q = contrasts(r), r - 1
+    loss, y, u, weights = drawn(r, baseline=baseline)
+    T, q = contrasts(r, baseline), r - 1
     rng = np.random.default_rng(5)
     move = size * rng.normal(size=u.size)
     P = probabilities(u.reshape(q, N).T @ T)
@@ -103,9 +104,10 @@ def test_bounds_are_dual_values(r, size):
 
 
 @pytest.mark.parametrize("r", [2, 3])
-def test_rows_outside_the_domain_are_drawn_back(r):
-    loss, y, u, weights = drawn(r)
-    T, q = contrasts(r), r - 1
+@pytest.mark.parametrize("baseline", [False, True])
+def test_rows_outside_the_domain_are_drawn_back(r, baseline):
+    loss, y, u, weights = drawn(r, baseline=baseline)
+    T, q = contrasts(r, baseline), r - 1
     P = probabilities(u.reshape(q, N).T @ T)
     slopes, p = slopes_of(P, y, weights, T), P.copy()
     p[4] = np.append(1.2, np.full(q, -0.2 / q))  # no shares

@@ -23,7 +23,7 @@ from ...core.dispatch import njit
 from ...problem.losses import Squared
 from ...problem.problem import Fit
 from ...problem.response_sum import response_sum
-from ...problem.several import centered, class_codes
+from ...problem.several import centered, class_codes, has_free_number
 from ...problem.softmax import softmax_by_class, softmax_of
 from ...problem.verbs import derivatives, loss_data
 from .. import newton
@@ -69,7 +69,7 @@ class PredictorsModel(NewtonRefits, GramModel):
             self.loss = response_sum(problem.loss, problem.y, np.sqrt(self.shares_of_each))
             self.codes = np.zeros(len(problem.y))  # which it does not read
         else:
-            self.loss = softmax_of(self.T.shape[1])
+            self.loss = softmax_of(self.T.shape[1], problem.loss.baseline)
             self.codes = class_codes(problem.y).astype(np.float64)
             # with a predictor for each class
             self.class_rows = newton.LossRows(
@@ -126,7 +126,7 @@ class PredictorsModel(NewtonRefits, GramModel):
         common to those of a column is what makes the penalties least.
         """
         shrunk, box, target, _ = rules
-        if self.each or not shrunk.lambda1:
+        if not (shrunk.lambda1 and has_free_number(self.problem.loss)):
             return super()._descended(support, basis, start, rules)
         (_, S, _), (b, level), r = basis, start, self.T.shape[1]
         rows, (b, level) = self.class_rows._replace(Z=self.Z), (b @ self.T, level @ self.T)
@@ -211,7 +211,7 @@ class PredictorsModel(NewtonRefits, GramModel):
         """Positions of columns of a support of which its others are combinations, where no
         shrinkage tells them apart; all of them where responses are fitted alone.
         """
-        if self.each or shrunk:
+        if self.each or shrunk or self.boxed:
             return super().independent(support, shrunk)
         if not self.hidden(support, 0.0):
             at = self.where[support]
