@@ -24,7 +24,6 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy
-from scipy.special import expit
 
 from .coupled.ordinal import best_thresholds
 from .several import class_codes, contrasts
@@ -341,7 +340,7 @@ def face_where(functions, gone):
     along /= size
     grows = along @ z
     for _ in range(NEWTON_STEPS):
-        falls = expit(-grows)
+        falls = scipy.special.expit(-grows)
         slope, H = falls @ along, (along.T * (falls * (1.0 - falls))) @ along
         H[np.diag_indices_from(H)] += FLATTENED * np.trace(H) / z.size + np.finfo(float).tiny
         step = np.linalg.solve(H, slope)
