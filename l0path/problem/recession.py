@@ -37,6 +37,11 @@ GROWS = 0.5  # what is between 0 and 1 in the linear program is rounding
 STILL = 1e-9  # share of the largest part of a function that counts as no change
 LARGE = (20.0, 6.0, 3.0)  # values beyond which a function may be on its way to infinity
 EVEN = 1e-3  # share of the fastest growth below which a direction is not taken without a program
+KEPT = 4  # sets of functions that grew on the last columns are tried on others
+SHORTEST = 1e-3  # share of a step
+NEWTON_STEPS = 40  # of `face_where`
+FLATTENED = 1e-12  # share of the mean curvature that is added there
+FOUND = 1e-3  # decrease that a step promises, by the slopes' sum: below it there is an optimum
 SAME_SIGN = 1e-7  # a move below this share counts as none
 SAME_SPAN = 1e-10  # share of the largest singular value below which functions are dependent
 ROUNDED = 1e-13  # the same below which they are for sure: no more than rounding tells them apart
@@ -310,6 +315,50 @@ def face_near(functions, x):
     return None
 
 
+def face_where(functions, gone):
+    """The `Face` of a direction that lets some functions grow and changes no other one: of those
+    that were found to grow on other columns. Newton steps on their logistic loss find it.
+
+    Parameters
+    ----------
+    functions : Functions
+    gone : ndarray of bool of shape (m,)
+
+    Returns
+    -------
+    Face or None
+        None where steps do not find one, which says nothing, and under bounds.
+    """
+    A = functions.A
+    if (functions.low == 0.0).any() or (functions.high == 0.0).any():
+        return None
+    free = _null_space(A[~gone], A.shape[1])
+    along, z = A[gone] @ free, np.zeros(free.shape[1])
+    size = np.linalg.norm(along) / np.sqrt(max(len(along), 1))
+    if not size > STILL * np.abs(A).max(initial=0.0):
+        return None
+    along /= size
+    grows = along @ z
+    for _ in range(NEWTON_STEPS):
+        falls = scipy.special.expit(-grows)
+        slope, H = falls @ along, (along.T * (falls * (1.0 - falls))) @ along
+        H[np.diag_indices_from(H)] += FLATTENED * np.trace(H) / z.size + np.finfo(float).tiny
+        step = np.linalg.solve(H, slope)
+        if slope @ step < FOUND * falls.sum():
+            return None  # an optimum: one of the functions falls along every direction
+        before, length = np.logaddexp(0.0, -grows).sum(), 1.0
+        while length > SHORTEST and np.logaddexp(0.0, -along @ (z + length * step)).sum() > before:
+            length *= 0.5
+        z = z + length * step
+        grows = along @ z
+        if grows.min() > EVEN * grows.max():
+            break
+    least = grows.min()
+    if not grows.max() < LONGEST * least:
+        return None
+    return _grown(functions, free @ z / (size * least), GROWS)
+
+
 def _grown(functions, d, least=None):
     """The `Face` of a direction d along which some functions grow by `least` or more, and the
     others do not change; None where it is no such direction. least: EVEN of the fastest growth if
@@ -334,6 +383,7 @@ class Directions:
     def __init__(self):
         # {columns that move, as bits: (their places (m,), parts (m, w), parts of levels (v,))}
         self.found = {}
+        self.gone = []  # the functions that grow, the last ones found first
 
     def keep(self, columns, face, width):
         """Add the direction of a `Face` on columns (k,), each with `width` coefficients."""
@@ -341,6 +391,7 @@ class Directions:
         size = np.abs(face.d[:k]).reshape(columns.size, width).max(axis=1, initial=0.0)
         moves = size > STILL * np.abs(face.d).max()
         moving, steps, levels = columns[moves], d[:k].reshape(columns.size, width)[moves], d[k:]
+        self.gone = [face.gone, *(one for one in self.gone if (one != face.gone).any())][:KEPT]
         bits = _bits(moving)
         if bits in self.found:
             _, before, level = self.found[bits]

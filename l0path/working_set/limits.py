@@ -7,6 +7,7 @@ times a member of a risk set, none of which a weight of 0 takes out of the kerne
 what takes the time: linear programs are.
 """
 
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -20,6 +21,7 @@ from ..problem.recession import (
     Untold,
     face_near,
     face_of,
+    face_where,
     functions_of,
     inseparable_classes,
     shows_optimum,
@@ -190,7 +192,7 @@ def left_of(loss, y, X, *, intercept=True, weights=None, offset=None, base=0):
     L, coefs = _asked(face, mean, k, width, ordered, D)
     if loss.traits.recession == OUTLASTS:
         L[coefs] -= loss.center * L[coefs + 1]
-    V = np.linalg.svd(face.free, full_matrices=True)[0][:, face.free.shape[1] :]
+    V = _changing(face)
     return Left(
         limit.value,
         coefs,
@@ -243,7 +245,7 @@ def _asked(face, mean, k, width, ordered, D):
     return np.vstack([coef, level]), len(coef)
 
 
-def limit_of(problem, Z, lower, upper, coef, level, *, known=None):
+def limit_of(problem, Z, lower, upper, coef, level, *, known=None, search=True):
     """The `Limit` of the loss of a problem, without shrinkage, on columns Z (k, n), one a row; None
     where there is an optimum.
 
@@ -258,6 +260,9 @@ def limit_of(problem, Z, lower, upper, coef, level, *, known=None):
     known : (Directions, ndarray of shape (k,)), optional
         What was found on other columns of Z, and the numbers of these, ascending. What is found
         here is added.
+    search : bool, default True
+        Whether a direction is searched where none that is known leaves an optimum for sure, by
+        linear programs that take long. If not, None says nothing.
 
     Returns
     -------
@@ -277,18 +282,20 @@ def limit_of(problem, Z, lower, upper, coef, level, *, known=None):
     low[: k * width] = np.repeat(lower, width) * of.unit[: k * width]
     high[: k * width] = np.repeat(upper, width) * of.unit[: k * width]
     known, columns = known or (Directions(), np.arange(k))
-    remembered, best = known.face(columns, of, width), None
-    for nearest in (lambda: remembered, lambda: face_near(of, start)):
+    remembered, best, tried = known.face(columns, of, width), None, set()
+    ways = [lambda: remembered, *(partial(face_where, of, gone) for gone in known.gone)]
+    for nearest in [*ways, lambda: face_near(of, start)] if search else ways:
         face = nearest()
-        if face is not None:
+        if face is not None and face.gone.tobytes() not in tried:
+            tried.add(face.gone.tobytes())
             x, value, reached = _infimum(p, Z, face, start, (low, high))
-            # where none of the terms that are left is far out, their optimum is one
-            more = ~(face.gone | of.held)
-            if not (of.at[more] + of.A[more] @ x > NOT_FAR).any():
+            if _is_optimum(p, Z, face, x):
                 break
             if best is None or value < best[2]:
                 best = face, x, value, reached
     else:
+        if not search:
+            return None
         # that there is no direction is often shown faster than one is found
         classes = p.y.ndim == 2 and best is None
         if classes and inseparable_classes(Z, class_codes(p.y), width + 1, p.intercept):
@@ -344,6 +351,35 @@ def _infimum(problem, Z, face, start, box):
     return _minimized(_terms_left(problem, Z, face), start, face, box)
 
 
+def _is_optimum(problem, Z, face, x):
+    """Whether it is certain that the terms that are left have an optimum, which steps have taken
+    for x: none of them is far out there, or the derivatives show it.
+    """
+    of, recession = face.functions, problem.loss.traits.recession
+    more = ~(face.gone | of.held)
+    if not (of.at[more] + of.A[more] @ x > NOT_FAR).any():
+        return True
+    boxed = (of.low == 0.0).any() or (of.high == 0.0).any()
+    if boxed or recession in (ORDERED, MONOTONE, OUTLASTS):
+        return False
+    _, g, H = _terms_left(problem, Z, face)(x)
+    V = _changing(face)
+    return shows_optimum(V.T @ H @ V, V.T @ g, of.A[~face.gone] @ V, _rate(problem))
+
+
+def _changing(face):
+    """Orthonormal directions (q, v) that change the functions that are left."""
+    return np.linalg.qr(face.free, mode="complete")[0][:, face.free.shape[1] :]
+
+
+def _rate(problem):
+    """How fast the curvature of a term falls at most, see `shows_optimum`: any two classes of a
+    row, or members of a risk set, may differ, by twice as much as functions.
+    """
+    coupled = problem.y.ndim == 2 or problem.loss.traits.recession == MONOTONE
+    return 2.0 if coupled else 1.0
+
+
 def has_optimum(problem, Z, lower, upper, coef, level):
     """Whether the derivatives at coefficients show that a loss, other than of ordered classes, has
     a finite optimum on columns, see `recession.shows_optimum`; the arguments are those of
@@ -366,8 +402,7 @@ def has_optimum(problem, Z, lower, upper, coef, level):
         low, high, A = of.low == 0.0, of.high == 0.0, of.A
     # where a bound ends the way down, a slope does not count
     gradient = np.where((low & (gradient > 0.0)) | (high & (gradient < 0.0)), 0.0, gradient)
-    # any two classes of a row, or members of a risk set, may differ, by twice as much
-    rate = 2.0 if p.y.ndim == 2 or recession == MONOTONE else 1.0
+    rate = _rate(p)
     if recession == OUTLASTS:
         rate = np.append(np.ones(p.y.size), 2.0 / x[-1])  # of -log x[-1], on the way up
     return shows_optimum(H, gradient, A, rate)
@@ -378,7 +413,7 @@ def _minimized(terms, start, face, box):
     from a start; terms(x) gives F, its gradient and its Hessian.
     """
     boxed = bool(np.isfinite(box[0]).any() or np.isfinite(box[1]).any())
-    V = np.linalg.svd(face.free, full_matrices=True)[0][:, face.free.shape[1] :]
+    V = _changing(face)
     x = start if boxed else V @ (V.T @ start)  # what changes no term stays 0
     F, g, H = terms(x)
     for _ in range(STEPS if V.shape[1] else 0):
@@ -525,19 +560,21 @@ def _shapes_left(p, face):
 
 def _classes_left(p, face):
     """Rows with the classes that stay beside their own: log(1 + sum_c exp(-m_c))."""
-    of, (n, r) = face.functions, p.y.shape
-    kept, A = (~face.gone).reshape(n, r - 1), of.A
+    of, kept = face.functions, ~face.gone.reshape(len(p.y), -1)
+    some, m = kept.any(axis=1), kept.shape[1]
+    pairs = np.repeat(some, m)
+    kept, A, at, w = kept[some], of.A[pairs], of.at[pairs], p.weights[some]
 
     def rows(x):
-        u = np.where(kept, -(of.at + A @ x).reshape(n, r - 1), -np.inf)
+        u = np.where(kept, -(at + A @ x).reshape(-1, m), -np.inf)
         top = np.maximum(u.max(axis=1), 0.0)
         e = np.exp(u - top[:, None])
         total = np.exp(-top) + e.sum(axis=1)
         P = e / total[:, None]
-        wP = (p.weights[:, None] * P).ravel()
-        mean = (P.reshape(-1, 1) * A).reshape(n, r - 1, -1).sum(axis=1)
-        H = (A.T * wP) @ A - (mean.T * p.weights) @ mean
-        return float(p.weights @ (top + np.log(total))), -A.T @ wP, H
+        wP = (w[:, None] * P).ravel()
+        mean = (P.reshape(-1, 1) * A).reshape(*P.shape, A.shape[1]).sum(axis=1)
+        H = (A.T * wP) @ A - (mean.T * w) @ mean
+        return float(w @ (top + np.log(total))), -A.T @ wP, H
 
     return rows
 

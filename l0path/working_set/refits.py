@@ -25,6 +25,9 @@ LOST = 10.0
 HIGHER = 1e-9  # of what steps had reached: a fit from rows that ends above it is no optimum
 
 
+EARLY = 15  # Newton steps after which directions that are known are tried
+
+
 class NewtonRefits:
     """Refits of working columns, for a class of `WorkingColumns`: one predictor of each row.
 
@@ -189,21 +192,28 @@ class NewtonRefits:
         (Z, S, R), (b, level), (shrunk, box, target, capped) = basis, start, rules
         rows = self.row_data(Z)
         x = self.packed(b if R is None else R @ b, level)
-        for limited in (capped, NO_RECESSION):
-            stopping = self.stopping(target, limited == NO_RECESSION)
+        limits = [self.stopping(target, limited == NO_RECESSION) for limited in (capped, 0)]
+        if capped and self.directions.gone:  # a known direction ends a descent of hundreds of steps
+            limits.insert(0, limits[0]._replace(max_iter=min(EARLY, limits[0].max_iter)))
+        for stopping in limits:
             status, value, eta = refit_alone(rows, S, shrunk, box, x, stopping)
             b, level = self.unpacked(x, level)
             b = b if R is None else solve_triangular(R, b)
-            if status != newton.SEPARATED or self._falls(support, value, (b, level), eta):
-                # else curvature has vanished to rounding only, and a second descent may go as far
-                # as it must
+            early = status == newton.MAX_ITER and stopping.max_iter == EARLY
+            if early and self._falls(support, value, (b, level), eta, search=False):
+                status = newton.SEPARATED
+                break
+            # without a direction curvature has vanished to rounding only, and a second descent may
+            # go as far as it must
+            apart = status == newton.SEPARATED
+            if not early and (not apart or self._falls(support, value, (b, level), eta)):
                 break
         return (status, value, b, level), eta
 
-    def _falls(self, support, value, coefficients, eta):
+    def _falls(self, support, value, coefficients, eta, search=True):
         """Whether the loss falls for ever on a support for which Newton steps ended at a value of
         F, with coefficients (b, level) and the predictors eta; `limits` has the fit at the infimum
-        then.
+        then. search: whether linear programs are asked where no direction that is known tells.
         """
         key, p, (b, level) = support.tobytes(), self.problem, coefficients
         if self.limits.get(key) is not None:
@@ -222,7 +232,10 @@ class NewtonRefits:
             box, Z = self.bounds_of(support), self.Z[self.where[support]]
             found = new = None
             try:
-                found = limit_of(p, Z, *box, b, level, known=(self.directions, support))
+                known = self.directions, support
+                found = limit_of(p, Z, *box, b, level, known=known, search=search)
+                if found is None and not search:
+                    return False
                 self.untold.discard(key)
             except Untold:
                 self.untold.add(key)

@@ -2,10 +2,17 @@
 
 import numpy as np
 import pytest
+import scipy
 
 import l0path
-from l0path.problem.losses import Multinomial
-from l0path.problem.recession import Face, face_of, functions_of, inseparable_classes
+from l0path.problem.losses import Multinomial, make_loss
+from l0path.problem.recession import (
+    Face,
+    face_of,
+    face_where,
+    functions_of,
+    inseparable_classes,
+)
 from l0path.problem.several import indicators
 from l0path.problem.softmax import softmax_of
 from l0path.problem.traits import FAR_OUT, SEPARATES
@@ -83,6 +90,48 @@ def test_separated_classes_are_found():
 def test_separated_classes_are_found_in_many_problems():
     optima, alarms, separated = check(range(1000, 4000))
     assert optima > 400 and separated > 500 and alarms < 5
+
+
+@pytest.mark.parametrize("name", ["multinomial", "logistic"])
+def test_a_direction_is_found_where_functions_are_known_to_grow(name):
+    """What is found is one, none is found where there is none, and few are missed."""
+    found, missed = 0, 0
+    for seed in range(200):
+        rng = np.random.default_rng([7, seed])
+        Z, codes, r, intercept = drawn(rng)
+        y = indicators(codes, r) if name == "multinomial" else np.where(codes > 0, 1.0, -1.0)
+        none = np.full(len(Z), np.inf)
+        functions = functions_of(make_loss(name), y, Z, intercept, -none, none)
+        face, m = face_of(functions), functions.held.size
+        if face is not None:
+            own = face_where(functions, face.gone)
+            found, missed = found + (own is not None), missed + (own is None)
+            if own is not None:
+                assert (own.gone == face.gone).all() and own.free.shape == face.free.shape
+                grows = functions.A @ own.d
+                assert (
+                    grows[own.gone].min() > 0.99 and np.abs(grows[~own.gone]).max(initial=0) < 1e-6
+                )
+        for _ in range(3):  # all functions that any direction lets grow are among those of `face`
+            some = rng.random(m) < rng.choice([0.2, 0.8, 1.1])
+            own = face_where(functions, some)
+            assert own is None or (face is not None and not (own.gone & ~face.gone).any()), seed
+    assert found > 40 and missed <= 2
+
+
+def test_directions_found_on_other_columns_save_linear_programs(monkeypatch):
+    rng, asked, program = np.random.default_rng(1), [], scipy.optimize.linprog
+    X = rng.normal(size=(100, 20))
+    eta = X[:, np.linspace(0, 19, 8).astype(int)] @ rng.choice([-1.0, 1.0], 8)
+    scores = np.column_stack([np.zeros(100), eta, X[:, 1] - eta])
+    y = np.argmax(scores + rng.gumbel(size=(100, 3)), axis=1)
+    monkeypatch.setattr(
+        scipy.optimize, "linprog", lambda *a, **more: asked.append(1) or program(*a, **more)
+    )
+    with pytest.warns(l0path.errors.SeparationWarning):
+        path = l0path.fit(X, y, loss="multinomial")
+    assert sum(s.separated for s in path._solutions) == 3
+    assert len(asked) <= 12  # without them 47
 
 
 @pytest.mark.parametrize("seed", [2, 7])

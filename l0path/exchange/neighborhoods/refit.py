@@ -312,7 +312,7 @@ class RefitNeighborhood:
                 continue
             width = width if depth >= (keep, thorough) else 0
             better = None
-            if width < self.model.width:
+            if width < self.model.width and not self._left_alone(fit, thorough):
                 better = self._improve(fit, width, keep, thorough)
             if better is None:
                 break
@@ -320,6 +320,16 @@ class RefitNeighborhood:
         for key in trail:
             self.polished[key] = (fit, self.model.width, (keep, thorough))
         return fit
+
+    def _left_alone(self, fit, thorough):
+        """Whether no swap is tried at a fit: nothing is below a loss that is as low as it can be.
+        Where there is no finite optimum, which takes a refit without each column to tell and mostly
+        finds nothing, that waits until its size is verified, which shows too how many supports
+        separate the classes; a single column is compared with all others there instead.
+        """
+        if FitStatus.SEPARATED in fit.flags:
+            return not thorough and fit.support.size > 1
+        return self.model.problem.perfect(fit.value, self.scale)
 
     def _improve(self, fit, first, keep, thorough):
         """The first of the `keep` first swaps with working columns from position `first` on that a
