@@ -386,7 +386,7 @@ def test_a_step_beyond_all_numbers_has_an_infinite_value():
     Z, free = np.ascontiguousarray(p.X.columns(np.arange(2)).T), np.full(2, np.inf)
     of = functions_of(p.loss, p.y, Z, p.intercept, -free, free)
     q, gone = of.low.size, np.zeros(of.held.size, dtype=bool)
-    terms = _terms_left(p, Z, Face(of, np.zeros(q), gone, np.empty((q, 0))))
+    terms = _terms_left(p, Z, Face(of, np.zeros(q), gone, None))
     for size in (1e4, -1e4):
         value, slopes, _ = terms(np.full(q, size))
         assert value == np.inf and not slopes.any()

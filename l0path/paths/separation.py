@@ -12,6 +12,7 @@ from ..core.status import FitStatus
 from ..problem.recession import Untold, face_of, functions_of
 from ..problem.several import class_codes
 from ..problem.traits import MONOTONE, ORDERED, OUTLASTS, SENT, SEPARATES
+from ..working_set.limits import face_of_limit
 
 NO_STEP = 1e-6  # a coefficient of a direction below this share of the largest is 0
 
@@ -71,8 +72,9 @@ def separating(problem, fit, names, formula=None):
     J = fit.support
     Z = np.ascontiguousarray(problem.X.columns(J).T)
     box = problem.lower[J], problem.upper[J]
+    level = fit.b0 if problem.turn is None else fit.b0 @ np.linalg.pinv(problem.turn)
     try:
-        face = face_of(functions_of(problem.loss, problem.y, Z, problem.intercept, *box))
+        face = face_of_limit(problem, Z, *box, fit.b, level)
     except Untold:
         return []
     if face is None:

@@ -35,6 +35,7 @@ LONGEST = 1e7  # entries of a direction of unit columns: margins of less than 1 
 SHORTER = 1e5  # the same of functions of rows
 GROWS = 0.5  # what is between 0 and 1 in the linear program is rounding
 STILL = 1e-9  # share of the largest part of a function that counts as no change
+VANISHED = 30.0  # terms at this value of their function have exp(-30) = 1e-13 left
 LARGE = (20.0, 6.0, 3.0)  # values beyond which a function may be on its way to infinity
 EVEN = 1e-3  # share of the fastest growth below which a direction is not taken without a program
 KEPT = 4  # sets of functions that grew on the last columns are tried on others
@@ -63,6 +64,14 @@ class Functions(NamedTuple):
     endless: int = 0  # how many of the last functions leave no infimum where one of them grows
 
 
+class Span(NamedTuple):
+    """What directions do to some linear functions."""
+
+    free: np.ndarray  # (q, f), orthonormal directions that change none of them
+    seen: np.ndarray  # (q, q - f), orthonormal directions across these
+    clear: bool  # whether none of `free` changes one by more than rounding does
+
+
 class Face(NamedTuple):
     """What a recession cone leaves of a loss.
 
@@ -74,14 +83,21 @@ class Face(NamedTuple):
         grows by 1.
     gone : ndarray of bool of shape (m,)
         The functions that grow, so that their terms vanish.
-    free : ndarray of shape (q, f)
-        Orthonormal directions that change no function that is left.
+    span : Span
+        Of the functions that are left. Along a direction that changes these by next to nothing
+        their terms may have an optimum that is lower, as beside a row that is a million times
+        farther out than the others: `span.clear` is whether there is none.
     """
 
     functions: Functions
     d: np.ndarray
     gone: np.ndarray
-    free: np.ndarray
+    span: Span
+
+    @property
+    def free(self):
+        """(q, f), orthonormal directions that change no function that is left."""
+        return self.span.free
 
     @property
     def complete(self):
@@ -92,18 +108,6 @@ class Face(NamedTuple):
     def endless(self):
         """Whether what vanishes leaves no infimum: the loss falls below every number."""
         return bool(self.gone[self.gone.size - self.functions.endless :].any())
-
-    @property
-    def clear(self):
-        """Whether no direction changes the functions that are left so little that it is among those
-        of `free`, and yet by more than rounding. Along such a one their terms may have an optimum
-        that is lower, as beside a row that is a million times farther out than the others.
-        """
-        left = self.functions.A[~self.gone]
-        if not len(left):
-            return True
-        size = np.linalg.svd(np.linalg.qr(left, mode="r"), compute_uv=False)
-        return not ((size > ROUNDED * size[0]) & (size <= SAME_SPAN * size[0])).any()
 
     @property
     def direction(self):
@@ -292,7 +296,7 @@ def face_near(functions, x):
     tried = []
     for level in LARGE:
         may = ~held & (at > level)
-        free = _null_space(A[~may], x.size) if may.any() else np.empty((x.size, 0))
+        free = span_of(A[~may]).free if may.any() else np.empty((x.size, 0))
         if free.shape[1]:
             face = _grown(functions, free @ (free.T @ x))
             if face is not None:
@@ -311,8 +315,26 @@ def face_near(functions, x):
         if face is not None:
             gone = np.zeros(held.size, dtype=bool)
             gone[may] = face.gone
-            return Face(functions, free @ face.d, gone, _null_space(A[~gone], x.size))
+            return Face(functions, free @ face.d, gone, span_of(A[~gone]))
     return None
+
+
+def face_at(functions, x):
+    """The `Face` of the functions that are as large at parameters x as those that grow are where an
+    infimum is shown; None where no direction lets these alone grow.
+
+    Parameters
+    ----------
+    functions : Functions
+    x : ndarray of shape (q,)
+        In parameters of columns of unit mean square.
+
+    Returns
+    -------
+    Face or None
+    """
+    gone = ~functions.held & (functions.at + functions.A @ x > 0.99 * VANISHED)
+    return _shortest(functions, gone) if gone.any() else None
 
 
 def face_where(functions, gone):
@@ -332,7 +354,8 @@ def face_where(functions, gone):
     A = functions.A
     if (functions.low == 0.0).any() or (functions.high == 0.0).any():
         return None
-    free = _null_space(A[~gone], A.shape[1])
+    span = span_of(A[~gone])
+    free = span.free
     along, z = A[gone] @ free, np.zeros(free.shape[1])
     size = np.linalg.norm(along) / np.sqrt(max(len(along), 1))
     if not size > STILL * np.abs(A).max(initial=0.0):
@@ -356,13 +379,13 @@ def face_where(functions, gone):
     least = grows.min()
     if not grows.max() < LONGEST * least:
         return None
-    return _grown(functions, free @ z / (size * least), GROWS)
+    return _grown(functions, free @ z / (size * least), GROWS, (gone, span))
 
 
-def _grown(functions, d, least=None):
+def _grown(functions, d, least=None, known=(None, None)):
     """The `Face` of a direction d along which some functions grow by `least` or more, and the
     others do not change; None where it is no such direction. least: EVEN of the fastest growth if
-    None, for a direction of which nothing is known.
+    None, for a direction of which nothing is known; known: functions, and the `Span` of all others.
     """
     A, held = functions.A, functions.held
     grows = A @ d
@@ -372,7 +395,8 @@ def _grown(functions, d, least=None):
         return None
     if np.abs(grows[~gone]).max(initial=0.0) > rounding:
         return None
-    return Face(functions, d / grows[gone].min(), gone, _null_space(A[~gone], d.size))
+    span = known[1] if known[0] is not None and (gone == known[0]).all() else span_of(A[~gone])
+    return Face(functions, d / grows[gone].min(), gone, span)
 
 
 class Directions:
@@ -411,6 +435,12 @@ class Directions:
         d[k:] = sum(levels)
         # beside a row that is far out functions may grow a million times faster than others
         return _grown(functions, d * functions.unit, GROWS) if d.any() else None
+
+    def moving(self, columns):
+        """Those of these columns (k,) that move along the directions found on some of them."""
+        others = ~_bits(columns)
+        moving = [found[0] for bits, found in self.found.items() if not bits & others]
+        return np.unique(np.concatenate([np.empty(0, dtype=np.int64), *moving]))
 
     def inside(self, columns):
         """Whether one was found on some of these columns."""
@@ -510,7 +540,8 @@ def _shortest(functions, gone):
     """
     A, q = functions.A, functions.low.size
     fixed = np.eye(q)[(functions.low == 0.0) & (functions.high == 0.0)]
-    free = _null_space(np.vstack([np.unique(A[~gone], axis=0), fixed]), q)
+    span = span_of(np.vstack([np.unique(A[~gone], axis=0), fixed]))
+    free = span.free
     if not free.shape[1]:
         return None
     sides = np.vstack([-free[functions.low == 0.0], free[functions.high == 0.0]])
@@ -532,17 +563,24 @@ def _shortest(functions, gone):
     moved = np.abs(A[~gone] @ d).max(initial=0.0)
     if not (least > GROWS and moved <= STILL * (np.abs(A) @ np.abs(d)).max()):
         return None
-    return Face(functions, d / least, gone, free)
+    return Face(functions, d / least, gone, span)
 
 
-def _null_space(A, q):
-    """Orthonormal x (q, f) with A x = 0."""
+def span_of(A):
+    """The `Span` of the functions A (m, q)."""
+    q = A.shape[1]
     if not len(A):
-        return np.eye(q)
+        return Span(np.eye(q), np.empty((q, 0)), True)
     if len(A) > q:
         A = np.linalg.qr(A, mode="r")
-    _, size, V = np.linalg.svd(A, full_matrices=True)
-    return V[int((size > SAME_SPAN * size.max(initial=0.0)).sum()) :].T
+    try:
+        _, size, V = np.linalg.svd(A, full_matrices=True)
+    except np.linalg.LinAlgError:  # which happens, and not by the slower way
+        _, size, V = scipy.linalg.svd(A, full_matrices=True, lapack_driver="gesvd")
+    most = size.max(initial=0.0)
+    rank = int((size > SAME_SPAN * most).sum())
+    clear = not ((size > ROUNDED * most) & (size <= SAME_SPAN * most)).any()
+    return Span(V[rank:].T, V[:rank].T, clear)
 
 
 # -------------------- that there is none

@@ -16,9 +16,11 @@ import scipy
 from ..problem.coupled.ordinal import best_thresholds
 from ..problem.coupled.weibull import best_shape
 from ..problem.recession import (
+    VANISHED,
     Directions,
     Face,
     Untold,
+    face_at,
     face_near,
     face_of,
     face_where,
@@ -27,12 +29,22 @@ from ..problem.recession import (
     shows_optimum,
 )
 from ..problem.several import class_codes, contrasts
-from ..problem.traits import MONOTONE, NO_RECESSION, ORDERED, OUTLASTS, held_by
+from ..problem.traits import (
+    EMPTIES,
+    FILLS,
+    MONOTONE,
+    NO_RECESSION,
+    ORDERED,
+    OUTLASTS,
+    SEPARATES,
+    held_by,
+)
 from ..problem.verbs import derivatives, mean_loss
 from .curvature import curved
 from .quadratic import solve_quadratic
 
-VANISHED = 30.0  # terms at this value of their function have exp(-30) = 1e-13 left
+# how losses recede of which derivatives show soon that what is left has an optimum
+SHOWN = (SEPARATES, EMPTIES, FILLS)
 NOT_FAR = 20.0  # terms below this value of their function have slopes that are no rounding
 FARTHEST = 700.0  # the end of the range of exp
 STEPS, HALVINGS = 200, 60  # Newton steps, and how often one is halved
@@ -40,6 +52,8 @@ LAST_GAIN = 1e-15  # relative decrease that is lost in rounding
 LEFT = 1e-6  # share of F: with a slope above it F has not come to its infimum
 NO_SLOPE = 1e-14  # what rounding leaves of slopes, of columns of unit mean square
 STEEP = 1e-9  # share of F: a slope above it, of columns of unit mean square, is no rounding
+CLEARLY = 1e-4  # a pivot's root, of unit columns, above which a Hessian is not nearly singular
+FLAT = 1e-14  # share of the largest eigenvalue of a Hessian at which one counts as 0
 TRACE = 1e-12  # share of the mean curvature that is added where a box keeps free directions
 
 
@@ -58,7 +72,7 @@ class Limit(NamedTuple):
         All parameters, those of `Face`.
     reached : bool
         Whether no slope is left along which the value may still fall, which with bounds is not
-        looked at, and no doubt which directions change what is left (`Face.clear`).
+        looked at, and no doubt which directions change what is left (`Span.clear`).
     """
 
     value: float
@@ -192,7 +206,7 @@ def left_of(loss, y, X, *, intercept=True, weights=None, offset=None, base=0):
     L, coefs = _asked(face, mean, k, width, ordered, D)
     if loss.traits.recession == OUTLASTS:
         L[coefs] -= loss.center * L[coefs + 1]
-    V = _changing(face)
+    V = face.span.seen
     return Left(
         limit.value,
         coefs,
@@ -276,14 +290,15 @@ def limit_of(problem, Z, lower, upper, coef, level, *, known=None, search=True):
     p, k = problem, Z.shape[0]
     of = functions_of(p.loss, p.y, Z, p.intercept, lower, upper, offset=p.offset)
     width = 1 if p.y.ndim == 1 else p.y.shape[1] - 1
-    start = [np.ravel(coef), *_levels(p, Z, coef, level)]
-    start = np.concatenate(start) * of.unit
+    start = _parameters(p, Z, of, coef, level)
     low, high = (np.full(of.unit.size, side * np.inf) for side in (-1.0, 1.0))
     low[: k * width] = np.repeat(lower, width) * of.unit[: k * width]
     high[: k * width] = np.repeat(upper, width) * of.unit[: k * width]
     known, columns = known or (Directions(), np.arange(k))
     remembered, best, tried = known.face(columns, of, width), None, set()
-    ways = [lambda: remembered, *(partial(face_where, of, gone) for gone in known.gone)]
+    ways = [lambda: remembered]
+    if p.loss.traits.recession in SHOWN:
+        ways += [partial(face_where, of, gone) for gone in known.gone]
     for nearest in [*ways, lambda: face_near(of, start)] if search else ways:
         face = nearest()
         if face is not None and face.gone.tobytes() not in tried:
@@ -317,7 +332,7 @@ def limit_of(problem, Z, lower, upper, coef, level, *, known=None, search=True):
     if face.endless:
         value = mean_loss(p.loss, p.y, p.offset + np.asarray(coef) @ Z, p.weights)
         return Limit(value, np.asarray(coef), level, face, start / of.unit, False)
-    reached = reached and face.clear
+    reached = reached and face.span.clear
     grows, at = of.A[face.gone] @ face.d, of.at[face.gone] + of.A[face.gone] @ x
     # of a Tweedie loss exp(-m (2 - power)) is left
     far = VANISHED / (2.0 - getattr(p.loss, "power", 1.0))
@@ -330,18 +345,30 @@ def limit_of(problem, Z, lower, upper, coef, level, *, known=None, search=True):
     return Limit(value, x[:k], float(x[k]) if fitted else 0.0, face, x, reached)
 
 
-def _levels(problem, Z, coef, level):
-    """[what follows the coefficients in `Face`]: intercepts, thresholds, or b0 and the shape, those
-    that are best for the predictors where no fit has them.
+def face_of_limit(problem, Z, lower, upper, coef, level):
+    """The `Face` at the coefficients of a `Limit`, by small linear programs if these show what has
+    vanished; the arguments are those of `limit_of`. None where there is none.
     """
     p = problem
-    if p.loss.traits.recession not in (ORDERED, OUTLASTS):
-        return [np.ravel(level)] if p.intercept else []
-    eta = p.offset + np.asarray(coef) @ Z
+    of = functions_of(p.loss, p.y, Z, p.intercept, lower, upper, offset=p.offset)
+    face = face_at(of, _parameters(p, Z, of, coef, level))
+    return face_of(of) if face is None else face
+
+
+def _parameters(problem, Z, functions, coef, level):
+    """(q,) the parameters of `Functions`: after the coefficients intercepts, thresholds, or b0 and
+    the shape, those that are best for the predictors where no fit has them.
+    """
+    p, more = problem, []
     if p.loss.traits.recession == ORDERED:
-        return [best_thresholds(p.loss, p.y, eta + level, p.weights).t - level]
-    best = best_shape(p.loss, p.y, eta, p.weights)
-    return [np.array([best.level + best.shape * p.loss.center, best.shape])]
+        eta = p.offset + np.asarray(coef) @ Z + level
+        more = [best_thresholds(p.loss, p.y, eta, p.weights).t - level]
+    elif p.loss.traits.recession == OUTLASTS:
+        best = best_shape(p.loss, p.y, p.offset + np.asarray(coef) @ Z, p.weights)
+        more = [np.array([best.level + best.shape * p.loss.center, best.shape])]
+    elif p.intercept:
+        more = [np.ravel(level)]
+    return np.concatenate([np.ravel(coef), *more]) * functions.unit
 
 
 def _infimum(problem, Z, face, start, box):
@@ -360,16 +387,11 @@ def _is_optimum(problem, Z, face, x):
     if not (of.at[more] + of.A[more] @ x > NOT_FAR).any():
         return True
     boxed = (of.low == 0.0).any() or (of.high == 0.0).any()
-    if boxed or recession in (ORDERED, MONOTONE, OUTLASTS):
+    if boxed or recession not in SHOWN:
         return False
     _, g, H = _terms_left(problem, Z, face)(x)
-    V = _changing(face)
+    V = face.span.seen
     return shows_optimum(V.T @ H @ V, V.T @ g, of.A[~face.gone] @ V, _rate(problem))
-
-
-def _changing(face):
-    """Orthonormal directions (q, v) that change the functions that are left."""
-    return np.linalg.qr(face.free, mode="complete")[0][:, face.free.shape[1] :]
 
 
 def _rate(problem):
@@ -395,9 +417,9 @@ def has_optimum(problem, Z, lower, upper, coef, level):
         gradient, H, A = Z @ slopes, ZB @ Z.T - P @ P.T, Z.T
     else:
         of = functions_of(p.loss, p.y, Z, p.intercept, lower, upper, offset=p.offset)
-        x = np.concatenate([np.ravel(coef), *_levels(p, Z, coef, level)]) * of.unit
+        x = _parameters(p, Z, of, coef, level)
         none = np.zeros(of.held.size, dtype=bool)
-        whole = Face(of, np.zeros(x.size), none, np.empty((x.size, 0)))
+        whole = Face(of, np.zeros(x.size), none, None)
         _, gradient, H = _terms_left(p, Z, whole)(x)
         low, high, A = of.low == 0.0, of.high == 0.0, of.A
     # where a bound ends the way down, a slope does not count
@@ -413,7 +435,7 @@ def _minimized(terms, start, face, box):
     from a start; terms(x) gives F, its gradient and its Hessian.
     """
     boxed = bool(np.isfinite(box[0]).any() or np.isfinite(box[1]).any())
-    V = _changing(face)
+    V = face.span.seen
     x = start if boxed else V @ (V.T @ start)  # what changes no term stays 0
     F, g, H = terms(x)
     for _ in range(STEPS if V.shape[1] else 0):
@@ -481,7 +503,13 @@ def _step(x, g, H, V, box):
     g, H = V.T @ g, V.T @ H @ V
     if box is None:
         size = np.sqrt(np.maximum(np.diagonal(H), 1e-300))
-        return V @ (np.linalg.lstsq(H / size[:, None] / size, -g / size, rcond=1e-14)[0] / size)
+        H, g = H / size[:, None] / size, -g / size
+        L, weak = scipy.linalg.lapack.dpotrf(H, lower=1)
+        if not weak and np.diagonal(L).min(initial=1.0) > CLEARLY:
+            return V @ (scipy.linalg.lapack.dpotrs(L, g, lower=1)[0] / size)
+        values, Q = np.linalg.eigh(H)  # LAPACK does not find the singular values of all such
+        bent = values > FLAT * values[-1:]
+        return V @ (Q[:, bent] @ ((g @ Q[:, bent]) / values[bent]) / size)
     g, H, new = V @ g, V @ H @ V.T, x.copy()
     H += TRACE * max(np.trace(H) / x.size, 1e-300) * np.eye(x.size)
     solve_quadratic(H, H @ x - g, np.zeros(x.size), *box, new, 200)

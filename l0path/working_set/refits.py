@@ -17,7 +17,7 @@ from ..problem.verbs import along_the_way, has_ended, mean_loss
 from . import newton
 from .columns import CLAIMED
 from .least_squares import from_rows
-from .limits import NOT_FAR, VANISHED, has_optimum, limit_of
+from .limits import NOT_FAR, SHOWN, VANISHED, has_optimum, limit_of
 
 # in logarithms: steps end where a term of margin m and weight w has w exp(-m) = 1e-15 of the loss
 # left, which for weights 1 / n of n rows is beyond the distance at which curvatures are looked at
@@ -193,7 +193,8 @@ class NewtonRefits:
         rows = self.row_data(Z)
         x = self.packed(b if R is None else R @ b, level)
         limits = [self.stopping(target, limited == NO_RECESSION) for limited in (capped, 0)]
-        if capped and self.directions.gone:  # a known direction ends a descent of hundreds of steps
+        # a known direction ends a descent of hundreds of steps, where what it leaves is told soon
+        if capped in SHOWN and self.directions.gone:
             limits.insert(0, limits[0]._replace(max_iter=min(EARLY, limits[0].max_iter)))
         for stopping in limits:
             status, value, eta = refit_alone(rows, S, shrunk, box, x, stopping)

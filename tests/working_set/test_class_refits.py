@@ -8,6 +8,7 @@ import l0path
 from l0path.problem.losses import Multinomial, make_loss
 from l0path.problem.recession import (
     Face,
+    Span,
     face_of,
     face_where,
     functions_of,
@@ -162,7 +163,7 @@ def test_a_direction_without_curvature_is_seen_where_no_pivot_shows_it():
 
 
 def test_rounding_of_slopes_moves_nothing_along_what_changes_no_term():
-    face = Face(None, None, None, np.eye(2))
+    face = Face(None, None, None, Span(np.eye(2), np.empty((2, 0)), True))
     box = np.full(2, -np.inf), np.array([1.0, np.inf])
     x, value, reached = limits._minimized(
         lambda x: (1.0 - 1e-12 * x[1], np.array([0.0, -1e-12]), 1e-18 * np.eye(2)),

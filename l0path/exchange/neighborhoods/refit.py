@@ -18,6 +18,7 @@ from .protocol import Reach, columns_by_size, most_columns
 
 NO_GAIN = -1e-300  # below 0, so that additions that gain nothing are ranked too
 HELD_NUMBERS = 1 << 20  # numbers of supports and fits that are held
+REMOVALS = 3  # of those ranked first are refitted
 PRESELECTED = 3  # times as many exchanges as are wanted are ranked by the Hessian of a fit
 
 
@@ -179,30 +180,32 @@ class RefitNeighborhood:
 
     def _remove(self, fit):
         """The best of the three removals ranked first; None when only forced columns are left."""
+        return self._lowest(fit, [(j, -1) for j in self._cheapest(fit, REMOVALS)])
+
+    def _cheapest(self, fit, most):
+        """The unforced columns of a fit, as a list, of the `most` removals ranked first. Where
+        there is no finite optimum, with all that move along directions without one: what the
+        removal of these costs, only a refit tells.
+        """
+        moving = np.zeros(fit.support.size, dtype=bool)
         if FitStatus.SEPARATED in fit.flags:
-            return self._lowest(fit, [(j, -1) for j in self._removable(fit)])
+            moving = np.isin(fit.support, self.model.directions.moving(fit.support))
+            if not moving.any():  # each of several responses has directions of its own
+                moving[:] = True
         members, cost = np.arange(fit.support.size), None
-        if self.model.rough and members.size:
+        if self.model.rough and members.size and not moving.any():
             cost = self._predicted(fit, Exchanges(members, np.full(members.size, -1)))
         if cost is None:
             with np.errstate(over="ignore"):  # of close copies that cancel
                 square = self.model.in_units(fit) ** 2
                 square = square if square.ndim == 1 else square.sum(axis=1)
                 cost = square / np.diagonal(self.model.inverse(fit, self.lambda2))
-        cost[self.model.problem.locked(fit.support)] = np.inf
+        locked = self.model.problem.locked(fit.support)
+        cost[locked | moving] = np.inf
         cost = table.in_steps(cost, self._tolerance(fit.value))
-        return self._lowest(
-            fit,
-            [
-                (int(fit.support[i]), -1)
-                for i in np.argsort(cost, kind="stable")[:3]
-                if np.isfinite(cost[i])
-            ],
-        )
-
-    def _removable(self, fit):
-        """The unforced columns of a fit, as a list."""
-        return fit.support[~self.model.problem.locked(fit.support)].tolist()
+        best = np.argsort(cost, kind="stable")[:most]
+        best = np.append(best[np.isfinite(cost[best])], np.flatnonzero(moving & ~locked))
+        return fit.support[best].tolist()
 
     def _lowest(self, fit, pairs):
         """The lowest fit after one of the exchanges `pairs` (out, into), -1 for none; None without
@@ -322,14 +325,13 @@ class RefitNeighborhood:
         return fit
 
     def _left_alone(self, fit, thorough):
-        """Whether no swap is tried at a fit: nothing is below a loss that is as low as it can be.
-        Where there is no finite optimum, which takes a refit without each column to tell and mostly
-        finds nothing, that waits until its size is verified, which shows too how many supports
-        separate the classes; a single column is compared with all others there instead.
+        """Whether no swap is tried at a fit, since nothing is below a loss that is as low as it can
+        be. Where its size is verified, swaps show how many supports separate the classes; a single
+        column is compared with all others there instead.
         """
-        if FitStatus.SEPARATED in fit.flags:
-            return not thorough and fit.support.size > 1
-        return self.model.problem.perfect(fit.value, self.scale)
+        if not self.model.problem.perfect(fit.value, self.scale):
+            return False
+        return FitStatus.SEPARATED not in fit.flags or not (thorough or fit.support.size == 1)
 
     def _improve(self, fit, first, keep, thorough):
         """The first of the `keep` first swaps with working columns from position `first` on that a
@@ -368,10 +370,11 @@ class RefitNeighborhood:
 
     def _swaps_in_two(self, fit, first, keep):
         """As `_ranked_swaps` of a fit without a finite optimum, whose quadratic does not know what
-        the removal of a column costs that separates: that is refitted, and additions are ranked.
+        the removal of a column costs that separates: those removals and the cheapest of the others
+        are refitted, and additions ranked.
         """
         found = []
-        for out in self._removable(fit):
+        for out in self._cheapest(fit, keep // 2):
             less = self.refit(exchanged(fit.support, out, -1), fit)
             if not np.isfinite(less.value):
                 continue
