@@ -5,6 +5,7 @@ import pytest
 import scipy
 
 import l0path
+from l0path.exchange.neighborhoods.refit import RefitNeighborhood
 from l0path.problem.losses import Multinomial, make_loss
 from l0path.problem.recession import (
     Face,
@@ -13,6 +14,7 @@ from l0path.problem.recession import (
     face_where,
     functions_of,
     inseparable_classes,
+    span_of,
 )
 from l0path.problem.several import indicators
 from l0path.problem.softmax import softmax_of
@@ -118,6 +120,39 @@ def test_a_direction_is_found_where_functions_are_known_to_grow(name):
             own = face_where(functions, some)
             assert own is None or (face is not None and not (own.gone & ~face.gone).any()), seed
     assert found > 40 and missed <= 2
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_directions_that_functions_see(monkeypatch, fails):
+    """Also where LAPACK's faster way does not converge, as it does for some harmless matrices."""
+
+    def unsolved(*given, **more):
+        raise np.linalg.LinAlgError("SVD did not converge")
+
+    if fails:
+        monkeypatch.setattr(np.linalg, "svd", unsolved)
+    A = np.random.default_rng(0).normal(size=(9, 2)) @ [[1.0, 0.0, 2.0, 0.0], [0.0, 1.0, 1.0, 0.0]]
+    span = span_of(A)
+    both = np.hstack([span.seen, span.free])
+    assert span.free.shape == (4, 2) and span.clear
+    np.testing.assert_allclose(both.T @ both, np.eye(4), atol=1e-12)
+    np.testing.assert_allclose(A @ span.free, 0.0, atol=1e-12)
+    assert not span_of(np.diag([1.0, 1e-11])).clear
+
+
+def test_nothing_is_searched_below_a_loss_of_zero(monkeypatch):
+    asked, improve = [], RefitNeighborhood._improve
+
+    def watched(self, fit, first, keep, thorough):
+        asked.append((fit.value, thorough))
+        return improve(self, fit, first, keep, thorough)
+
+    monkeypatch.setattr(RefitNeighborhood, "_improve", watched)
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(60, 30))
+    with pytest.warns(l0path.errors.SeparationWarning):
+        l0path.fit(X, X[:, :4].sum(axis=1) + rng.normal(size=60) > 0, loss="logistic")
+    assert len(asked) > 5 and all(thorough or value > 1e-12 for value, thorough in asked)
 
 
 def test_directions_found_on_other_columns_save_linear_programs(monkeypatch):
