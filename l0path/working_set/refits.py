@@ -194,8 +194,8 @@ class NewtonRefits:
         x = self.packed(b if R is None else R @ b, level)
         limits = [self.stopping(target, limited == NO_RECESSION) for limited in (capped, 0)]
         # a known direction ends a descent of hundreds of steps, where what it leaves is told soon
-        if capped in SHOWN and self.directions.gone:
-            limits.insert(0, limits[0]._replace(max_iter=min(EARLY, limits[0].max_iter)))
+        if capped in SHOWN and self.directions.gone and limits[0].max_iter > EARLY:
+            limits.insert(0, limits[0]._replace(max_iter=EARLY))
         for stopping in limits:
             status, value, eta = refit_alone(rows, S, shrunk, box, x, stopping)
             b, level = self.unpacked(x, level)

@@ -192,6 +192,9 @@ class RefitNeighborhood:
             moving = np.isin(fit.support, self.model.directions.moving(fit.support))
             if not moving.any():  # each of several responses has directions of its own
                 moving[:] = True
+        locked = self.model.problem.locked(fit.support)
+        if (moving | locked).all():
+            return fit.support[~locked].tolist()
         members, cost = np.arange(fit.support.size), None
         if self.model.rough and members.size and not moving.any():
             cost = self._predicted(fit, Exchanges(members, np.full(members.size, -1)))
@@ -200,7 +203,6 @@ class RefitNeighborhood:
                 square = self.model.in_units(fit) ** 2
                 square = square if square.ndim == 1 else square.sum(axis=1)
                 cost = square / np.diagonal(self.model.inverse(fit, self.lambda2))
-        locked = self.model.problem.locked(fit.support)
         cost[locked | moving] = np.inf
         cost = table.in_steps(cost, self._tolerance(fit.value))
         best = np.argsort(cost, kind="stable")[:most]
