@@ -320,18 +320,8 @@ def face_near(functions, x):
 
 
 def face_at(functions, x):
-    """The `Face` of the functions that are as large at parameters x as those that grow are where an
-    infimum is shown; None where no direction lets these alone grow.
-
-    Parameters
-    ----------
-    functions : Functions
-    x : ndarray of shape (q,)
-        In parameters of columns of unit mean square.
-
-    Returns
-    -------
-    Face or None
+    """The `Face` of the functions that are as large at parameters x (q,), those of `face_near`, as
+    the ones that grow are where an infimum is shown; None where no direction lets these alone grow.
     """
     gone = ~functions.held & (functions.at + functions.A @ x > 0.99 * VANISHED)
     return _shortest(functions, gone) if gone.any() else None
