@@ -103,11 +103,12 @@ class GroupNeighborhood:
         ids, rise = np.array(list(found), dtype=np.int64), np.array(list(found.values()))
         at = np.lexsort((ids, in_steps(rise, EQUAL * abs(fit.value))))
         ranked = list(zip(rise[at].tolist(), ids[at].tolist(), strict=True))
-        if FitStatus.SEPARATED not in fit.flags:
+        apart, idle = FitStatus.SEPARATED in fit.flags, self._idle(fit)
+        if not (apart or idle):
             return ranked
         order = in_order(EQUAL * abs(fit.value))
         nothing = NO_COST * abs(fit.value)
-        doubtful = [g for i, (x, g) in enumerate(ranked) if x <= nothing or i < REMOVALS]
+        doubtful = [g for i, (x, g) in enumerate(ranked) if idle or x <= nothing or i < REMOVALS]
         for g in doubtful:
             found[g] = self._one_away(fit, g, -1).value - fit.value
         return sorted(((x, g) for g, x in found.items()), key=order)
@@ -208,16 +209,32 @@ class GroupNeighborhood:
         return self._best(fit, [(out, into)])
 
     def _swaps(self, fit):
-        """[(change, group out, group in)] of the swaps ranked first: where a fit is separated, of
-        removals by refits and additions to what is left.
+        """[(change, group out, group in)] of the swaps ranked first: where a fit is separated, or
+        has columns without a part in it, of removals by refits and additions to what is left.
         """
-        if FitStatus.SEPARATED not in fit.flags:
+        if FitStatus.SEPARATED in fit.flags:
+            outs = [out for _, out in self.drops(fit)[:LEAVING]]
+        elif self._idle(fit):
+            outs = np.setdiff1d(fit.groups, self.model.forced).tolist()
+        else:
             return self.table(fit).swaps
         found = []
-        for cost, out in self.drops(fit)[:LEAVING]:
+        for out in outs:
             less = self._one_away(fit, out, -1)
-            found += [(cost + x, out, g) for x, g in self.table(less).additions if g != out]
+            found += [
+                (less.value - fit.value + x, out, g)
+                for x, g in self.table(less).additions
+                if g != out and self.hierarchy.closed(self._after(fit, out, g))
+            ]
         return sorted(found)[: self.tried]
+
+    def _idle(self, fit):
+        """Whether columns of a fit have no part in it, because others bear a linear dependence: one
+        takes over where those leave, of which the quadratic does not know.
+        """
+        zero = fit.b == 0.0
+        zero = zero if zero.ndim == 1 else zero.all(axis=1)
+        return not self.model.lambda1 and bool(zero.any())
 
     def _near(self, fit):
         """Groups with columns of near combinations, which a table does not see: `tried` of those
