@@ -15,6 +15,7 @@ from thinning import thinned
 
 import l0path
 from l0path.engine.strategies.groups import GroupExchanges, GroupLimits
+from l0path.exchange.neighborhoods.groups import GroupNeighborhood
 from l0path.working_set import groups as group_model
 
 LOSSES = list(oracles.LOSSES)
@@ -284,3 +285,30 @@ def test_weights_count_rows():
         l0path.fit(X[whole], y[whole], groups=labels).details.objective,
         rtol=1e-9,
     )
+
+
+@pytest.mark.parametrize("across", [False, True])
+def test_groups_are_refitted_away_only_where_others_depend_on_them(across, monkeypatch):
+    """Dummies of all levels of a factor depend on each other, which costs no refit; the parts of a
+    column in two groups, on which it depends, do.
+    """
+    rng = np.random.default_rng(2)
+    X = np.hstack([np.eye(3)[rng.integers(0, 3, 60)] for _ in range(4)])
+    labels = np.repeat(np.arange(4), 3)
+    if across:
+        X, labels = np.column_stack([X, X[:, 0] + X[:, 3]]), np.append(labels, 4)
+    found, entangled = [], GroupNeighborhood._entangled
+
+    def watched(self, fit):
+        found.append((fit.groups.tolist(), entangled(self, fit)))
+        return found[-1][1]
+
+    monkeypatch.setattr(GroupNeighborhood, "_entangled", watched)
+    y = X @ rng.normal(size=labels.size) + rng.normal(size=60)
+    l0path.fit(X, y, groups=labels, max_k=labels[-1] + 1)
+    asked = [(set(groups), set(out)) for groups, out in found]
+    assert len(asked) > 3
+    if not across:
+        assert not any(out for _, out in asked)
+    for groups, out in asked:
+        assert out <= {0, 1, 4} and bool(out) == (groups >= {0, 1, 4})

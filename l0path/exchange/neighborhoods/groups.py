@@ -23,6 +23,7 @@ from .refit import by_newton, exchanged
 # table only ranks
 TRIED = 10
 FURTHER = 0.2  # share of the sizes by which an oscillation goes beyond the last
+NO_SHARE = 1e-8  # share, of the largest, of a column in a combination that is rounding
 NO_COST = 1e-6  # share of F below which a removal seems to cost nothing
 LEAVING = 5  # groups of a separated set whose removal is refitted for swaps
 # share of a gain or a cost by which a step may seem worse than another one that is refitted on the
@@ -30,6 +31,12 @@ LEAVING = 5  # groups of a separated set whose removal is refitted for swaps
 # had seemed worse by 0.03, and four of five that were refused by 0.1
 DOUBT = 0.1
 ADDITIONS, REMOVALS = 3, 2  # of these so many are refitted where a table only ranks
+
+
+def _without_part(fit):
+    """Number of the columns of a fit whose coefficients are 0."""
+    zero = fit.b == 0.0
+    return int(np.count_nonzero(zero if zero.ndim == 1 else zero.all(axis=1)))
 
 
 def groups_tried(settings):
@@ -51,6 +58,7 @@ class GroupNeighborhood:
         self.tables, self.failed = {}, {}
         self.locals, self.held = {}, 0  # `LocalTable`s of fits, and about how many bytes they take
         self.known, self.steps = {}, {}  # fits by their sets; the best of several steps from a fit
+        self.idle = {}  # numbers of groups -> `_idle_alone`
         self.undecided = set()  # supports with an exchange whose refit did not converge
         self.tried = groups_tried(settings)
         self.trials = model.single and model.model.shares and self._plain()
@@ -103,12 +111,11 @@ class GroupNeighborhood:
         ids, rise = np.array(list(found), dtype=np.int64), np.array(list(found.values()))
         at = np.lexsort((ids, in_steps(rise, EQUAL * abs(fit.value))))
         ranked = list(zip(rise[at].tolist(), ids[at].tolist(), strict=True))
-        apart, idle = FitStatus.SEPARATED in fit.flags, self._idle(fit)
-        if not (apart or idle):
+        if FitStatus.SEPARATED not in fit.flags:
             return ranked
         order = in_order(EQUAL * abs(fit.value))
         nothing = NO_COST * abs(fit.value)
-        doubtful = [g for i, (x, g) in enumerate(ranked) if idle or x <= nothing or i < REMOVALS]
+        doubtful = [g for i, (x, g) in enumerate(ranked) if x <= nothing or i < REMOVALS]
         for g in doubtful:
             found[g] = self._one_away(fit, g, -1).value - fit.value
         return sorted(((x, g) for g, x in found.items()), key=order)
@@ -208,17 +215,18 @@ class GroupNeighborhood:
         """The refit after one exchange, -1 for none, once."""
         return self._best(fit, [(out, into)])
 
-    def _swaps(self, fit):
-        """[(change, group out, group in)] of the swaps ranked first: where a fit is separated, or
-        has columns without a part in it, of removals by refits and additions to what is left.
+    def _swaps(self, fit, thorough):
+        """[(change, group out, group in)] of the swaps ranked first: where a fit is separated, and
+        if `thorough` of groups on which others depend, of removals by refits and additions to what
+        is left.
         """
         if FitStatus.SEPARATED in fit.flags:
-            outs = [out for _, out in self.drops(fit)[:LEAVING]]
-        elif self._idle(fit):
-            outs = np.setdiff1d(fit.groups, self.model.forced).tolist()
+            outs, found = [out for _, out in self.drops(fit)[:LEAVING]], []
         else:
-            return self.table(fit).swaps
-        found = []
+            outs = self._entangled(fit) if thorough else []
+            if not outs:
+                return self.table(fit).swaps
+            found = [one for one in self.table(fit).swaps if one[1] not in outs]
         for out in outs:
             less = self._one_away(fit, out, -1)
             found += [
@@ -228,13 +236,35 @@ class GroupNeighborhood:
             ]
         return sorted(found)[: self.tried]
 
-    def _idle(self, fit):
-        """Whether columns of a fit have no part in it, because others bear a linear dependence: one
-        takes over where those leave, of which the quadratic does not know.
+    def _entangled(self, fit):
+        """The unforced groups of a fit, as a list, on which columns depend that have no part in it:
+        one of these takes over where such a group leaves, of which the quadratic does not know.
+        Dependences within a group do not count.
         """
-        zero = fit.b == 0.0
-        zero = zero if zero.ndim == 1 else zero.all(axis=1)
-        return not self.model.lambda1 and bool(zero.any())
+        idle = 0 if self.model.lambda1 else _without_part(fit)
+        if not idle or idle <= sum(map(self._idle_alone, fit.groups.tolist())):
+            return []
+        quadratic, where = self.model.quadratic(fit), self.model.model.where
+        places, owner = self.model.one_by_one(quadratic.ids)
+        at = where[self.model.columns[places]]
+        without = ~np.isin(at, quadratic.at)
+        idle = quadratic.curvature.columns(at[without])
+        shares = np.abs(quadratic.curvature.product(idle, quadratic.columns) @ quadratic.B)
+        shares = shares > NO_SHARE * shares.max(axis=1, keepdims=True, initial=0.0)
+        ends = zip(quadratic.members[:-1], quadratic.members[1:], strict=True)
+        return [
+            g
+            for i, (g, (first, last)) in enumerate(zip(quadratic.ids.tolist(), ends, strict=True))
+            if shares[owner[without] != i, first:last].any()
+        ]
+
+    def _idle_alone(self, group):
+        """Number of the columns of a group that have no part in the fit of it alone, as of dummies
+        of all levels of a factor one has none.
+        """
+        if group not in self.idle:
+            self.idle[group] = _without_part(self.model.refit(np.array([group])))
+        return self.idle[group]
 
     def _near(self, fit):
         """Groups with columns of near combinations, which a table does not see: `tried` of those
@@ -266,21 +296,23 @@ class GroupNeighborhood:
         """
         most = 1 if self.model.exact else self.tried if thorough else min(ON_THE_WAY, self.tried)
         for _ in range(self.settings.max_swaps):
-            better = self._improved(fit, most, math.inf if thorough else self.doubt)
+            better = self._improved(fit, most, thorough)
             if better is None:
                 return fit
             fit = better
         return fit
 
-    def _improved(self, fit, most, doubt):
-        """The first swap of those ranked best that lowers F, None where none does. Swaps that seem
-        to lose more than the share `doubt` of what the removal costs are not tried.
+    def _improved(self, fit, most, thorough):
+        """The first swap of those ranked best that lowers F, None where none does. On the way (not
+        `thorough`) swaps that seem to lose more than a share of what the removal costs are not
+        tried.
         """
+        doubt = math.inf if thorough else self.doubt
         goal, refused = (
             fit.value - self._tolerance(fit.value),
             self.failed.setdefault(fit.key, set()),
         )
-        ranked, far = self._swaps(fit)[:most], FitStatus.SEPARATED in fit.flags
+        ranked, far = self._swaps(fit, thorough)[:most], FitStatus.SEPARATED in fit.flags
         if self.model.exact:
             ranked = [one for one in ranked if fit.value + one[0] < goal]
         elif ranked and not far and doubt < math.inf:
