@@ -9,7 +9,7 @@ import numpy as np
 from ..core.arguments import some
 from ..core.describing import spans
 from ..core.status import FitStatus
-from ..problem.recession import Untold, face_of, functions_of
+from ..problem.recession import Untold
 from ..problem.several import class_codes
 from ..problem.traits import MONOTONE, ORDERED, OUTLASTS, SENT, SEPARATES
 from ..working_set.limits import face_of_limit
@@ -162,7 +162,7 @@ def _for_responses(problem, fit, names, formula):
     each = zip(problem.of_each, problem.fits_of_each(fit), problem.responses, strict=True)
     for one, own, name in each:
         try:
-            face = face_of(functions_of(one.loss, one.y, Z, one.intercept, *box))
+            face = face_of_limit(one, Z, *box, own.b, own.b0)
         except Untold:
             continue
         if face is not None:

@@ -38,11 +38,11 @@ STILL = 1e-9  # share of the largest part of a function that counts as no change
 VANISHED = 30.0  # terms at this value of their function have exp(-30) = 1e-13 left
 LARGE = (20.0, 6.0, 3.0)  # values beyond which a function may be on its way to infinity
 EVEN = 1e-3  # share of the fastest growth below which a direction is not taken without a program
-KEPT = 4  # sets of functions that grew on the last columns are tried on others
-SHORTEST = 1e-3  # share of a step
-NEWTON_STEPS = 40  # of `face_where`
-FLATTENED = 1e-12  # share of the mean curvature that is added there
-FOUND = 1e-3  # decrease that a step promises, by the slopes' sum: below it there is an optimum
+KEPT = 4  # sets of functions that grew on other columns, the last ones, are tried
+# of the Newton steps of `face_where`: how many are taken, the share to which one is shortened at
+# most, the share of the mean curvature that is added, and the promised decrease, as a share of the
+# sum of the slopes of all terms, below which the loss is taken for one with an optimum
+NEWTON_STEPS, SHORTEST, FLATTENED, NO_DECREASE = 40, 1e-3, 1e-12, 1e-3
 SAME_SIGN = 1e-7  # a move below this share counts as none
 SAME_SPAN = 1e-10  # share of the largest singular value below which functions are dependent
 ROUNDED = 1e-13  # the same below which they are for sure: no more than rounding tells them apart
@@ -323,7 +323,8 @@ def face_at(functions, x):
     """The `Face` of the functions that are as large at parameters x (q,), those of `face_near`, as
     the ones that grow are where an infimum is shown; None where no direction lets these alone grow.
     """
-    gone = ~functions.held & (functions.at + functions.A @ x > 0.99 * VANISHED)
+    large = functions.at + functions.A @ x > 0.99 * VANISHED  # with room for rounding
+    gone = large & ~functions.held
     return _shortest(functions, gone) if gone.any() else None
 
 
@@ -357,7 +358,7 @@ def face_where(functions, gone):
         slope, H = falls @ along, (along.T * (falls * (1.0 - falls))) @ along
         H[np.diag_indices_from(H)] += FLATTENED * np.trace(H) / z.size + np.finfo(float).tiny
         step = np.linalg.solve(H, slope)
-        if slope @ step < FOUND * falls.sum():
+        if slope @ step < NO_DECREASE * falls.sum():
             return None  # an optimum: one of the functions falls along every direction
         before, length = np.logaddexp(0.0, -grows).sum(), 1.0
         while length > SHORTEST and np.logaddexp(0.0, -along @ (z + length * step)).sum() > before:

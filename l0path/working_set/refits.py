@@ -10,21 +10,19 @@ from scipy.linalg import qr, solve_triangular
 from ..core.dispatch import njit
 from ..core.status import FitStatus
 from ..problem.problem import Fit
-from ..problem.recession import Directions, Untold
+from ..problem.recession import VANISHED, Directions, Untold
 from ..problem.responses import null_start
 from ..problem.traits import FAR_OUT, NO_RECESSION, OUTLASTS, SEPARATES, nearer
 from ..problem.verbs import along_the_way, has_ended, mean_loss
 from . import newton
 from .columns import CLAIMED
 from .least_squares import from_rows
-from .limits import NOT_FAR, SHOWN, VANISHED, has_optimum, limit_of
+from .limits import NOT_FAR, SHOWN, has_optimum, limit_of
 
 # in logarithms: steps end where a term of margin m and weight w has w exp(-m) = 1e-15 of the loss
 # left, which for weights 1 / n of n rows is beyond the distance at which curvatures are looked at
 LOST = 10.0
 HIGHER = 1e-9  # of what steps had reached: a fit from rows that ends above it is no optimum
-
-
 EARLY = 15  # Newton steps after which directions that are known are tried
 
 
@@ -192,23 +190,23 @@ class NewtonRefits:
         (Z, S, R), (b, level), (shrunk, box, target, capped) = basis, start, rules
         rows = self.row_data(Z)
         x = self.packed(b if R is None else R @ b, level)
-        limits = [self.stopping(target, limited == NO_RECESSION) for limited in (capped, 0)]
+        most = self.stopping(target, capped == NO_RECESSION)
         # a known direction ends a descent of hundreds of steps, where what it leaves is told soon
-        if capped in SHOWN and self.directions.gone and limits[0].max_iter > EARLY:
-            limits.insert(0, limits[0]._replace(max_iter=EARLY))
-        for stopping in limits:
-            status, value, eta = refit_alone(rows, S, shrunk, box, x, stopping)
+        soon = capped in SHOWN and bool(self.directions.gone) and most.max_iter > EARLY
+        steps = most._replace(max_iter=EARLY) if soon else most
+        while True:
+            status, value, eta = refit_alone(rows, S, shrunk, box, x, steps)
             b, level = self.unpacked(x, level)
             b = b if R is None else solve_triangular(R, b)
-            early = status == newton.MAX_ITER and stopping.max_iter == EARLY
-            if early and self._falls(support, value, (b, level), eta, search=False):
+            early = soon and status == newton.MAX_ITER
+            if not (early or status == newton.SEPARATED):
+                break
+            if self._falls(support, value, (b, level), eta, search=not early):
                 status = newton.SEPARATED
                 break
-            # without a direction curvature has vanished to rounding only, and a second descent may
-            # go as far as it must
-            apart = status == newton.SEPARATED
-            if not early and (not apart or self._falls(support, value, (b, level), eta)):
-                break
+            # where none is known the descent goes on; where there is none curvature has vanished
+            # to rounding only, and it may go as far as it must
+            steps, soon = most if early else self.stopping(target, True), False
         return (status, value, b, level), eta
 
     def _falls(self, support, value, coefficients, eta, search=True):

@@ -376,7 +376,7 @@ class RefitNeighborhood:
         are refitted, and additions ranked.
         """
         found = []
-        for out in self._cheapest(fit, keep // 2):
+        for out in self._cheapest(fit, keep // 2):  # dearer ones hardly lead to the best
             less = self.refit(exchanged(fit.support, out, -1), fit)
             if not np.isfinite(less.value):
                 continue
