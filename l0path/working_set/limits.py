@@ -20,6 +20,7 @@ from ..problem.recession import (
     Directions,
     Face,
     Untold,
+    compared_rows,
     face_at,
     face_near,
     face_of,
@@ -608,31 +609,27 @@ def _classes_left(p, face):
 
 
 def _risk_sets_left(p, Z, face):
-    """Risk sets without the rows that fall behind the dead."""
-    loss, w = p.loss, p.weights
-    moved, sets = face.d @ Z, []
-    for g, (tied, at) in enumerate(loss.risk_sets()):
-        # a function that grows grows by 1 at least
-        at = at[moved[tied[0]] - moved[at] < 0.5]
-        sets.append((tied, at, w[tied].sum(), range(loss.term[g], loss.term[g + 1])))
-    total, deaths = w[loss.deaths].sum(), loss.deaths
+    """Risk sets without the rows that fall behind the dead: Cox's loss with a stratum for each set
+    of rows whose differences stay.
+    """
+    first, second, _ = compared_rows(p.loss)
+    kept, n = ~face.gone, p.y.size
+    pairs = scipy.sparse.coo_array((np.ones(kept.sum()), (first[kept], second[kept])), (n, n))
+    _, part = scipy.sparse.csgraph.connected_components(pairs, directed=False)
+    # sets without a death, of which there may be many, have no term
+    some, stratum = np.unique(part[p.loss.deaths]), np.zeros(n, dtype=np.int64)
+    inside = np.isin(part, some)
+    stratum[inside] = 1 + np.searchsorted(some, part[inside])
+    left = p.loss._replace(stratum=stratum).restricted(p.y, slice(None))
+    left = Rows(left, p.y, p.weights, p.offset, False)
+    slopes, v = np.empty(n), np.empty(n)
 
     def terms(x):
         eta = p.offset + x @ Z
-        F, g = -float(w[deaths] @ eta[deaths]), -Z[:, deaths] @ w[deaths]
-        H = np.zeros((x.size, x.size))
-        for tied, at, weight, numbers in sets:
-            top = eta[at].max()
-            u, of_tied = w[at] * np.exp(eta[at] - top), w[tied] * np.exp(eta[tied] - top)
-            first, second = Z[:, at] @ u, (Z[:, at] * u) @ Z[:, at].T
-            less, more = Z[:, tied] @ of_tied, (Z[:, tied] * of_tied) @ Z[:, tied].T
-            for t in numbers:
-                v, f = weight * loss.share[t], loss.fraction[t]
-                phi = u.sum() - f * of_tied.sum()
-                mean = (first - f * less) / phi
-                F += v * (np.log(phi) + top)
-                g = g + v * mean
-                H += v * ((second - f * more) / phi - np.outer(mean, mean))
-        return loss.level + F / total, g / total, H / total
+        F = derivatives(left.loss, p.y, eta, p.weights, slopes, v)
+        if not np.isfinite(F):  # the end of a step that is too long
+            return np.inf, np.zeros(x.size), np.eye(x.size)
+        _, ZB, P = curved(left, eta, v, Z)
+        return F, Z @ slopes, ZB @ Z.T - P @ P.T
 
     return terms
