@@ -307,6 +307,8 @@ def test_what_was_false_once_is_not_again(seed):
         ("columns", 227044),
         ("hierarchies", 227405),
         ("hierarchies", 238986),
+        ("coupled", 238602),
+        ("columns", 242108),
     ],
 )
 def test_what_was_false_once_of_a_kind_is_not_again(kind, seed):

@@ -483,12 +483,17 @@ def _finished(terms, x, F, V):
         value, g, _ = moved(z)
         return value / size, V.T @ g / unit / size
 
+    def curvatures(z):
+        # rounding may leave negative ones, with which SciPy's steps end in an error
+        values, Q = np.linalg.eigh(V.T @ moved(z)[2] @ V / unit / unit[:, None] / size)
+        return (Q * np.maximum(values, FLAT * max(values[-1], 1.0))) @ Q.T
+
     with np.errstate(over="ignore", invalid="ignore"):  # steps that are too long are shortened
         found = scipy.optimize.minimize(
             value_and_slopes,
             np.zeros(unit.size),
             jac=True,
-            hess=lambda z: V.T @ moved(z)[2] @ V / unit / unit[:, None] / size,
+            hess=curvatures,
             method="trust-exact",
             options={"gtol": STEEP, "maxiter": STEPS},
         )
@@ -622,6 +627,9 @@ def _risk_sets_left(p, Z, face):
     stratum[inside] = 1 + np.searchsorted(some, part[inside])
     left = p.loss._replace(stratum=stratum).restricted(p.y, slice(None))
     left = Rows(left, p.y, p.weights, p.offset, False)
+    # only differences within a stratum count, which may be small
+    mean = np.array([np.bincount(stratum, row) for row in Z]) / np.maximum(np.bincount(stratum), 1)
+    Z = Z - mean[:, stratum]
     slopes, v = np.empty(n), np.empty(n)
 
     def terms(x):
