@@ -441,8 +441,11 @@ def _minimized(terms, start, face, box):
     F, g, H = terms(x)
     for _ in range(STEPS if V.shape[1] else 0):
         step = _step(x, g, H, V, box if boxed else None)
-        promised = -float(g @ step)
-        if not promised > LAST_GAIN * abs(F):
+        promised, lost = -float(g @ step), LAST_GAIN * abs(F)
+        if not promised > lost:
+            value, g_new, _ = terms(x + step)
+            if value <= F + lost and _slope(g_new, V) < _slope(g, V):
+                x, F, g = x + step, value, g_new  # a slope may fall where F does no more
             break
         size = 1.0
         for _ in range(HALVINGS):
@@ -453,7 +456,8 @@ def _minimized(terms, start, face, box):
         else:
             break
         x, F, g, H = x + size * step, value, g_new, H_new
-    if boxed or not _slope(g, V) > STEEP * abs(F):
+    # nothing is below a loss of classes that has become 0
+    if boxed or not _slope(g, V) > (STEEP * abs(F) if F else NO_SLOPE):
         return x, F, True
     x, F = _finished(terms, x, F, V)
     return x, F, _slope(terms(x)[1], V) <= LEFT * abs(F) + NO_SLOPE
