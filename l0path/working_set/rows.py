@@ -135,7 +135,7 @@ class RowModel(NewtonRefits, WorkingColumns):
         """As `WorkingColumns.first_below`, in one kernel except for supports that need a second
         refit.
         """
-        limits = self.stopping(target, any(shrinkage))
+        limits = self.stopping(target, any(shrinkage), self.null_value())
         capped = limits.capped
         alone = starts is None or self.near is not None or (capped and self.boxed)
         if alone or not supports.size:
