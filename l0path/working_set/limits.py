@@ -2,9 +2,9 @@
 the terms that do not vanish there (`problem.recession`).
 
 The Newton steps are those of this file, because what vanishes is a row in some losses only: of
-several classes it is a pair of a row and a class, of ordered ones a side of a row, of survival
-times a member of a risk set, none of which a weight of 0 takes out of the kernels. They are not
-what takes the time: linear programs are.
+several classes it is a pair of a row and a class, of ordered ones a side of a row, none of which a
+weight of 0 takes out of the kernels. (Of survival times it is a member of a risk set, and what is
+left is Cox's loss with more strata.)
 """
 
 from functools import partial
