@@ -309,6 +309,7 @@ def test_what_was_false_once_is_not_again(seed):
         ("hierarchies", 238986),
         ("coupled", 238602),
         ("columns", 242108),
+        ("columns", 251050),
     ],
 )
 def test_what_was_false_once_of_a_kind_is_not_again(kind, seed):
