@@ -193,7 +193,8 @@ class NewtonRefits:
         unbounded = newton.Box(np.full(r, -np.inf), np.full(r, np.inf))
         rules = newton.Shrinkage(0.0, 0.0), unbounded, np.inf, NO_RECESSION, np.inf
         (status, value, b, level), _ = self._descended(J, basis, (at, level), rules)
-        if status != newton.CONVERGED:
+        # what a direction below CLAIMED had added is not in the basis
+        if status != newton.CONVERGED or value > fit.value + HIGHER * abs(fit.value):
             return fit
         change[order[:r]] = solve_triangular(R[:r, :r], root * (b - at))
         new = self.fit_of(J, fit.b + change, level, value)
