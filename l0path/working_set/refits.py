@@ -9,7 +9,8 @@ from scipy.linalg import qr, solve_triangular
 
 from ..core.dispatch import njit
 from ..core.status import FitStatus
-from ..problem.problem import Fit
+from ..problem.losses import smoothness
+from ..problem.problem import EPS, Fit
 from ..problem.recession import VANISHED, Directions, Untold
 from ..problem.responses import null_start
 from ..problem.traits import FAR_OUT, NO_RECESSION, OUTLASTS, SEPARATES, nearer
@@ -144,7 +145,10 @@ class NewtonRefits:
             return None
         if status == newton.SEPARATED:
             return self.limits[support.tobytes()]
-        still = status == newton.MAX_ITER and not p.perfect(value, 0.0)  # slopes are no rounding
+        # at a perfect fit slopes are no rounding
+        still = status == newton.MAX_ITER and not p.perfect(value, 0.0)
+        if still and p.predictors == 1 and np.isfinite(smoothness(p.loss)):
+            still = not value - p.floor <= self._rounding_at_floor(at, b, level)
         flags = (FitStatus.NOT_CONVERGED,) if still or not np.isfinite(value) else ()
         # beside a row far from the others a Hessian in the units of columns says nothing of these
         slow, starts = still and capped == NO_RECESSION, []
@@ -166,6 +170,14 @@ class NewtonRefits:
         if (free and support.tobytes() in self.untold) or self.ended(eta):
             return found._replace(flags=(FitStatus.NOT_CONVERGED,))
         return found
+
+    def _rounding_at_floor(self, at, b, level):
+        """How much above its floor rounding of the predictors leaves a loss of bounded curvature
+        that is as low as it can be in every row.
+        """
+        size = np.abs(b) @ np.abs(self.Z[at]) + abs(level)
+        off = EPS * (at.size + 1) * size
+        return smoothness(self.problem.loss) * float(self.problem.weights @ off**2)
 
     def polished(self, fits):
         """Fits without shrinkage, after more steps where their columns are nearly dependent."""

@@ -94,6 +94,19 @@ def test_refits_do_not_start_above_the_null_model(loss):
     assert refit_alone(rows, support, shrunk, box, x, stopping)[0] == newton.ASTRAY
 
 
+@pytest.mark.parametrize(("seed", "k"), [(7, 35), (20, 40), (26, 30)])
+def test_hinges_that_are_zero_up_to_rounding_are_not_called_unconverged(seed, k):
+    """Steps go on for ever at 1e-29, where rounding of the predictors leaves the loss."""
+    rng = np.random.default_rng(seed)
+    X = np.cumsum(rng.normal(size=(100, 40)), axis=1) + 0.2 * rng.normal(size=(100, 40))
+    y = X[:, 0] + X[:, 5] - X[:, 7] + rng.normal(size=100) * 1.5 > 0
+    path = l0path.fit(X, y, loss="smoothed_hinge", max_k=1)
+    model = make_model(pose(path._source.data))
+    model.grow(np.arange(40))
+    fit = model.refit(np.arange(k), 0.0, 0.0)
+    assert 0.0 <= fit.value < 1e-20 and not fit.flags
+
+
 def test_refits_do_not_start_where_chord_steps_went_astray(monkeypatch):
     """Near separation they did: 57 refits of a path took 1000 Newton steps each."""
     model, begun, refit = a_model(), [], RowModel.refit
