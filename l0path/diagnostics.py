@@ -229,8 +229,8 @@ def _places(wanted, names):
     places = pd.Index(names).get_indexer_for(wanted)
     if (places < 0).any():
         raise ValueError(
-            f"truth has the feature {str(wanted[places < 0][0])!r}, which the models have not; they "
-            f"have {', '.join(map(str, names[:5]))}{', ...' if len(names) > 5 else ''}"
+            f"truth has the feature {str(wanted[places < 0][0])!r}, which the models do not have; "
+            f"they have {', '.join(map(str, names[:5]))}{', ...' if len(names) > 5 else ''}"
         )
     return places
 
