@@ -315,6 +315,7 @@ def test_what_was_false_once_is_not_again(seed):
         ("coupled", 238602),
         ("columns", 242108),
         ("columns", 251050),
+        ("baseline", 39),
     ],
 )
 def test_what_was_false_once_of_a_kind_is_not_again(kind, seed):

@@ -147,7 +147,7 @@ class NewtonRefits:
             return self.limits[support.tobytes()]
         # at a perfect fit slopes are no rounding
         still = status == newton.MAX_ITER and not p.perfect(value, 0.0)
-        if still and p.predictors == 1 and np.isfinite(smoothness(p.loss)):
+        if still and b.ndim == 1 and np.isfinite(smoothness(p.loss)):
             still = not value - p.floor <= self._rounding_at_floor(at, b, level)
         flags = (FitStatus.NOT_CONVERGED,) if still or not np.isfinite(value) else ()
         # beside a row far from the others a Hessian in the units of columns says nothing of these
