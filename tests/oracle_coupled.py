@@ -12,7 +12,8 @@ from oracle_minimizer import smallest_subgradient
 from scipy.optimize import linprog
 from scipy.special import expit
 
-END = 1e6  # the predictor of a threshold that is not there: its probability is 0 or 1
+# the predictor of a threshold that is not there, beyond that of any row: its probability is 0 or 1
+END = 1e150
 
 
 class Responses(NamedTuple):

@@ -250,25 +250,45 @@ def _of_shapes(loss, event, Z, offset):
 
 
 def _of_risk_sets(loss, Z, offset):
-    """(A, held, at) of risk sets. The dead of a time are compared with the rows at risk that leave
-    before the next event and with a dead row of that, which is ahead of the rest; with all rows at
-    risk where none of those dead was at risk before. These say as much as all pairs.
+    """(A, held, at) of the pairs of `compared_rows`."""
+    i, j, held = compared_rows(loss)
+    return Z.T[i] - Z.T[j], held, offset[i] - offset[j]
+
+
+def compared_rows(loss):
+    """Pairs of rows that say as much as all pairs of a dead row and one of its risk set. The dead
+    of a time are compared with each other; with the rows at risk that leave before the next event
+    and with a dead row of that, which is ahead of the rest; with all rows at risk where none of
+    those dead was at risk before.
+
+    Parameters
+    ----------
+    loss : Cox
+
+    Returns
+    -------
+    first, second : ndarray of int of shape (m,)
+    held : ndarray of bool of shape (m,)
+        The pairs of tied deaths, which allow no difference.
     """
-    first, second, held, sets = [], [], [], list(loss.risk_sets())
-    ends = set((loss.block[1:] - 1).tolist())
-    for g, (tied, at) in enumerate(sets):
-        others, after = at, np.empty(0, dtype=np.int64)
-        if g not in ends:
-            after = np.intersect1d(sets[g + 1][0], at)[:1]
-        if after.size:
-            others = np.union1d(np.setdiff1d(at, sets[g + 1][1]), after)
-        others = np.setdiff1d(others, tied)
-        seconds = np.concatenate([tied[1:], others])
-        first.append(np.full(seconds.size, tied[0]))
-        second.append(seconds)
-        held.append(np.arange(seconds.size) < tied.size - 1)
-    i, j = np.concatenate(first), np.concatenate(second)
-    return Z.T[i] - Z.T[j], np.concatenate(held), offset[i] - offset[j]
+    deaths, since, until = loss.deaths, loss.since, loss.until
+    times = np.arange(loss.first.size - 1)
+    time, tied = np.repeat(times, np.diff(loss.first)), np.ones(deaths.size, dtype=bool)
+    tied[loss.first[:-1]] = False
+    alive = until > since
+    alive[deaths] = False
+    leave, early = np.flatnonzero(alive), np.flatnonzero(since[deaths] < time)
+    after, at = np.unique(time[early], return_index=True)
+    parts = [
+        (time[tied], deaths[tied]),
+        (until[leave] - 1, leave),
+        (after - 1, deaths[early[at]]),
+    ]
+    for g in np.setdiff1d(times, after - 1):
+        stay = np.flatnonzero((since <= g) & (until > g + 1))
+        parts.append((np.full(stay.size, g), stay))
+    of, second = map(np.concatenate, zip(*parts, strict=True))
+    return deaths[loss.first[of]], second, np.arange(of.size) < tied.sum()
 
 
 def face_near(functions, x):

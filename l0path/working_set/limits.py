@@ -2,9 +2,9 @@
 the terms that do not vanish there (`problem.recession`).
 
 The Newton steps are those of this file, because what vanishes is a row in some losses only: of
-several classes it is a pair of a row and a class, of ordered ones a side of a row, of survival
-times a member of a risk set, none of which a weight of 0 takes out of the kernels. They are not
-what takes the time: linear programs are.
+several classes it is a pair of a row and a class, of ordered ones a side of a row, none of which a
+weight of 0 takes out of the kernels. (Of survival times it is a member of a risk set, and what is
+left is Cox's loss with more strata.)
 """
 
 from functools import partial
@@ -20,6 +20,7 @@ from ..problem.recession import (
     Directions,
     Face,
     Untold,
+    compared_rows,
     face_at,
     face_near,
     face_of,
@@ -440,8 +441,11 @@ def _minimized(terms, start, face, box):
     F, g, H = terms(x)
     for _ in range(STEPS if V.shape[1] else 0):
         step = _step(x, g, H, V, box if boxed else None)
-        promised = -float(g @ step)
-        if not promised > LAST_GAIN * abs(F):
+        promised, lost = -float(g @ step), LAST_GAIN * abs(F)
+        if not promised > lost:
+            value, g_new, _ = terms(x + step)
+            if value <= F + lost and _slope(g_new, V) < _slope(g, V):
+                x, F, g = x + step, value, g_new  # a slope may fall where F does no more
             break
         size = 1.0
         for _ in range(HALVINGS):
@@ -452,7 +456,8 @@ def _minimized(terms, start, face, box):
         else:
             break
         x, F, g, H = x + size * step, value, g_new, H_new
-    if boxed or not _slope(g, V) > STEEP * abs(F):
+    # nothing is below a loss of classes that has become 0
+    if boxed or not _slope(g, V) > (STEEP * abs(F) if F else NO_SLOPE):
         return x, F, True
     x, F = _finished(terms, x, F, V)
     return x, F, _slope(terms(x)[1], V) <= LEFT * abs(F) + NO_SLOPE
@@ -482,12 +487,17 @@ def _finished(terms, x, F, V):
         value, g, _ = moved(z)
         return value / size, V.T @ g / unit / size
 
+    def curvatures(z):
+        # rounding may leave negative ones, with which SciPy's steps end in an error
+        values, Q = np.linalg.eigh(V.T @ moved(z)[2] @ V / unit / unit[:, None] / size)
+        return (Q * np.maximum(values, FLAT * max(values[-1], 1.0))) @ Q.T
+
     with np.errstate(over="ignore", invalid="ignore"):  # steps that are too long are shortened
         found = scipy.optimize.minimize(
             value_and_slopes,
             np.zeros(unit.size),
             jac=True,
-            hess=lambda z: V.T @ moved(z)[2] @ V / unit / unit[:, None] / size,
+            hess=curvatures,
             method="trust-exact",
             options={"gtol": STEEP, "maxiter": STEPS},
         )
@@ -608,31 +618,30 @@ def _classes_left(p, face):
 
 
 def _risk_sets_left(p, Z, face):
-    """Risk sets without the rows that fall behind the dead."""
-    loss, w = p.loss, p.weights
-    moved, sets = face.d @ Z, []
-    for g, (tied, at) in enumerate(loss.risk_sets()):
-        # a function that grows grows by 1 at least
-        at = at[moved[tied[0]] - moved[at] < 0.5]
-        sets.append((tied, at, w[tied].sum(), range(loss.term[g], loss.term[g + 1])))
-    total, deaths = w[loss.deaths].sum(), loss.deaths
+    """Risk sets without the rows that fall behind the dead: Cox's loss with a stratum for each set
+    of rows whose differences stay.
+    """
+    first, second, _ = compared_rows(p.loss)
+    kept, n = ~face.gone, p.y.size
+    pairs = scipy.sparse.coo_array((np.ones(kept.sum()), (first[kept], second[kept])), (n, n))
+    _, part = scipy.sparse.csgraph.connected_components(pairs, directed=False)
+    # sets without a death, of which there may be many, have no term
+    some, stratum = np.unique(part[p.loss.deaths]), np.zeros(n, dtype=np.int64)
+    inside = np.isin(part, some)
+    stratum[inside] = 1 + np.searchsorted(some, part[inside])
+    left = p.loss._replace(stratum=stratum).restricted(p.y, slice(None))
+    left = Rows(left, p.y, p.weights, p.offset, False)
+    # only differences within a stratum count, which may be small
+    mean = np.array([np.bincount(stratum, row) for row in Z]) / np.maximum(np.bincount(stratum), 1)
+    Z = Z - mean[:, stratum]
+    slopes, v = np.empty(n), np.empty(n)
 
     def terms(x):
         eta = p.offset + x @ Z
-        F, g = -float(w[deaths] @ eta[deaths]), -Z[:, deaths] @ w[deaths]
-        H = np.zeros((x.size, x.size))
-        for tied, at, weight, numbers in sets:
-            top = eta[at].max()
-            u, of_tied = w[at] * np.exp(eta[at] - top), w[tied] * np.exp(eta[tied] - top)
-            first, second = Z[:, at] @ u, (Z[:, at] * u) @ Z[:, at].T
-            less, more = Z[:, tied] @ of_tied, (Z[:, tied] * of_tied) @ Z[:, tied].T
-            for t in numbers:
-                v, f = weight * loss.share[t], loss.fraction[t]
-                phi = u.sum() - f * of_tied.sum()
-                mean = (first - f * less) / phi
-                F += v * (np.log(phi) + top)
-                g = g + v * mean
-                H += v * ((second - f * more) / phi - np.outer(mean, mean))
-        return loss.level + F / total, g / total, H / total
+        F = derivatives(left.loss, p.y, eta, p.weights, slopes, v)
+        if not np.isfinite(F):  # the end of a step that is too long
+            return np.inf, np.zeros(x.size), np.eye(x.size)
+        _, ZB, P = curved(left, eta, v, Z)
+        return F, Z @ slopes, ZB @ Z.T - P @ P.T
 
     return terms

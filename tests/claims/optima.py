@@ -5,12 +5,32 @@ What is refuted here is refuted by a feasible point whose objective is computed 
 so an inexact solver can miss a false claim but never invent one.
 """
 
-from functools import cached_property
+from functools import cache, cached_property
+from typing import NamedTuple
 
 import numpy as np
 import oracles
+from oracle_coupled import Composite
 
 EPS = np.finfo(float).eps
+
+
+class Ahead(NamedTuple):
+    """What `Composite.recedes` asks of a loss."""
+
+    ahead: np.ndarray
+
+
+def ahead(loss, y):
+    """(m, n): along a direction whose products with these rows are >= 0, and not all 0, the loss of
+    y (n,) falls for ever, and along no others.
+    """
+    unit = np.eye(y.size)
+    if loss == "logistic":
+        return unit * y
+    if loss in ("poisson", "negative_binomial", "tweedie"):
+        return np.vstack([-unit, unit[y > 0]])
+    return np.empty((0, y.size))
 
 
 class Optima:
@@ -87,16 +107,33 @@ class Optima:
         """Whether the optimum of a set (mask, its coordinates `use`) is a finite one, surely."""
         t = self.table[1][[mask]]
         residual = self.violation(t, use)[1]
-        return residual[0] < 1e-12 and np.abs(self.o + t @ self.A.T).max() < 15
+        near = residual[0] < 1e-12 and np.abs(self.o + t @ self.A.T).max() < 15
+        return near and not self.may_recede(mask)  # rows of next to no weight have no slope
 
-    def independent(self, mask):
-        """Whether the columns of a set are independent of each other and of an intercept."""
+    def independent(self, mask, share=1e-9):
+        """Whether the columns of a set are independent of each other and of an intercept; share: of
+        their length, which one keeps beside the others at least.
+        """
         A = self.A[:, self._sets(np.array([mask]))[0]]
-        return np.linalg.matrix_rank(A, tol=1e-9 * np.sqrt(len(A))) == A.shape[1]
+        return np.linalg.matrix_rank(A, tol=share * np.sqrt(len(A))) == A.shape[1]
 
     def recedes(self, mask):
         """Whether a set has surely no finite optimum, where that is known."""
         return False
+
+    @cache  # noqa: B019, it lives as long as an instance is checked
+    def may_recede(self, mask):
+        """Whether the loss falls for ever on a set, as far as a linear program can tell; of nearly
+        dependent columns with bounds whether it does on one less.
+        """
+        use = self._sets(np.array([mask]))[0]
+        falls = Ahead(ahead(self.loss, self.y))
+        part = Composite(falls, self.A, self.o, self.l1, self.l2, self.low, self.high)
+        part = part.restricted(use)
+        if not (part.free or self.independent(mask, 1e-4)):
+            inside = [j for j in range(self.p) if mask >> j & 1]
+            return any(self.may_recede(mask ^ (1 << j)) for j in inside)
+        return part.recedes()
 
     def entries(self, columns):
         """Where t has the coefficients of columns."""

@@ -2,11 +2,9 @@
 share nothing but the columns of a model: composed of the optima of each response.
 """
 
-from functools import cache, cached_property
-from typing import NamedTuple
+from functools import cached_property
 
 import numpy as np
-from oracle_coupled import Composite
 
 from .optima import Optima
 
@@ -20,24 +18,6 @@ ROWS = (
     "squared_hinge",
     "smoothed_hinge",
 )
-
-
-class Ahead(NamedTuple):
-    """What `Composite.recedes` asks of a loss."""
-
-    ahead: np.ndarray
-
-
-def ahead(loss, y):
-    """(m, n): along a direction whose products with these rows are >= 0, and not all 0, the loss of
-    y (n,) falls for ever, and along no others.
-    """
-    unit = np.eye(y.size)
-    if loss == "logistic":
-        return unit * y
-    if loss in ("poisson", "negative_binomial", "tweedie"):
-        return np.vstack([-unit, unit[y > 0]])
-    return np.empty((0, y.size))
 
 
 class RowsOptima(Optima):
@@ -119,23 +99,9 @@ class RowsOptima(Optima):
         A = self.A[:, : self.p][:, (mask >> np.arange(self.p)) & 1 == 1]
         return np.linalg.matrix_rank(A, tol=1e-4 * np.sqrt(len(A))) == A.shape[1]
 
-    @cache  # noqa: B019, it lives as long as an instance is checked
     def recedes(self, mask):
-        """Whether some response has no finite optimum on a set; of nearly dependent columns with
-        bounds on one less, which a linear program can tell.
-        """
-        use = self.each[0]._sets(np.array([mask]))[0]
-        parts = [
-            Composite(
-                Ahead(ahead(one.loss, one.y)), one.A, one.o, one.l1, one.l2, one.low, one.high
-            )
-            for one in self.each
-        ]
-        parts = [part.restricted(use) for part in parts]
-        if not (parts[0].free or self.independent(mask)):
-            inside = [j for j in range(self.p) if mask >> j & 1]
-            return any(self.recedes(mask ^ (1 << j)) for j in inside)
-        return any(part.recedes() for part in parts)
+        """Whether some response has no finite optimum on a set."""
+        return any(one.may_recede(mask) for one in self.each)
 
     def attained(self, mask, use):
         return self.independent(mask) and not self.recedes(mask)

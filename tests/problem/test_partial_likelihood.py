@@ -9,6 +9,7 @@ from numba import njit
 
 from l0path.problem.coupled.event_times import cox_of
 from l0path.problem.losses import mean_of_rows, restricted
+from l0path.problem.recession import compared_rows
 from l0path.problem.verbs import (
     Tangent,
     along_the_way,
@@ -221,3 +222,27 @@ def test_rows_that_are_at_risk_at_no_event_do_not_count_however_far_they_are(eta
     assert derivatives(loss, y, far, w, *of_far) == pytest.approx(value, rel=1e-12)
     assert of_far[0] == pytest.approx(slopes, abs=1e-13)
     assert of_far[1] == pytest.approx(v, abs=1e-13)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_compared_rows_say_as_much_as_all_pairs_of_risk_sets(seed):
+    rng = np.random.default_rng(seed)
+    n = rng.integers(3, 30)
+    stop = rng.integers(2, 12, n).astype(float)
+    start = np.floor(rng.uniform(0, 1, n) * (stop - 1)) if seed % 2 else np.empty(0)
+    event = (rng.random(n) < 0.5).astype(float)
+    event[0] = 1.0
+    loss = cox_of(start, stop, event, stratum=rng.integers(0, 3, n) if seed % 3 else None)
+    first, second, held = compared_rows(loss)
+    reached = np.eye(n, dtype=bool)
+    reached[first, second] = True
+    reached[second[held], first[held]] = True
+    for i in range(n):  # Warshall's transitive closure
+        reached |= np.outer(reached[:, i], reached[i])
+    asked = np.zeros((n, n), dtype=bool)
+    for tied, at in loss.risk_sets():
+        asked[np.ix_(tied, at)] = True
+    assert reached[asked].all()
+    # and no more than these: what is reached is a chain of comparisons that were asked
+    assert asked[first, second].all() and asked[second[held], first[held]].all()
+    assert held.sum() == sum(tied.size - 1 for tied, _ in loss.risk_sets())
