@@ -345,7 +345,9 @@ def refuse_rule(options, loss):
     """Refuse a choice by a rule that is not known, or that the loss does not have; the default rule
     is set.
     """
-    options.rule = (options.rule or ("min" if options.cv else "bic")).lower()
+    default = "min" if options.cv else "bic"
+    given = f"--rule {options.rule}" if options.rule else f"the default rule {default}"
+    options.rule = (options.rule or default).lower()
     known = (*CHOICES, *RULES) if options.cv else RULES
     if options.rule not in known:
         more = f"; {', '.join(CHOICES)} need --cv" if options.rule in CHOICES else ""
@@ -356,7 +358,7 @@ def refuse_rule(options, loss):
         return
     if not traits_named(loss).likelihood:
         raise ValueError(
-            f"loss {loss} has no likelihood, so that --rule {options.rule} cannot choose the size; "
+            f"loss {loss} has no likelihood, so that {given} cannot choose the size; "
             "pass --cv 10 for a choice by cross-validation, or --k for a size"
         )
 

@@ -46,9 +46,9 @@ def support_recovery(path_or_coefficients: Path | ArrayLike, truth: Any) -> pd.D
         column per model (rows are 0..m-1 or the column labels).
     truth : Simulation, array-like of float, int or bool
         Anything with `.beta` of shape (p,), or p floats: the true coefficients; for r responses or
-        classes a table of floats (p, r), or p floats, whose zeros tell the true support. Integers:
-        the column indices of the true support, each once. p booleans: which columns are true.
-        Integers are always indices, so write coefficients as floats.
+        classes a table of floats (p, r), or p floats, whose zeros tell the true support. Strings:
+        the names of the true features, each once. Integers: their column indices. p booleans: which
+        columns are true. Integers are always indices, so write coefficients as floats.
 
     Returns
     -------
@@ -88,11 +88,12 @@ def support_recovery(path_or_coefficients: Path | ArrayLike, truth: Any) -> pd.D
     3  3               3                0   True
     4  4               3                1  False
     """
+    names = _names(path_or_coefficients)
     labels, sizes, models = _models(path_or_coefficients)
     true, beta, rows = None, None, []
     for i, b in enumerate(models):
         if true is None:
-            true, beta = _truth(truth, *b.shape)
+            true, beta = _truth(truth, names, *b.shape)
         rows.append(_row(b, true, beta, sizes[i] if sizes is not None else np.count_nonzero(b)))
     return pd.DataFrame(rows, columns=RECOVERY_COLUMNS, index=labels).astype(TYPES)
 
@@ -128,6 +129,14 @@ def _relative_error(b, beta):
     if size == 0.0:
         return math.inf if distance > 0.0 else 0.0
     return distance / size
+
+
+def _names(source):
+    """The names of the features of models, None where they have none."""
+    if isinstance(source, Path):
+        first = len(source._meta.first_names)
+        return source.coef(index=source.table.index[0], full=True).index[first:]
+    return source.index if isinstance(source, pd.DataFrame | pd.Series) else None
 
 
 def _models(source):
@@ -167,7 +176,7 @@ def _models(source):
     return (labels if labels is not None else pd.RangeIndex(b.shape[1])), None, b.T
 
 
-def _truth(truth, p, r=None):
+def _truth(truth, names, p, r=None):
     """The true support (p,) as booleans and the true coefficients (p,), None if only the support is
     known; of r responses or classes the coefficients are a table (p, r), and a vector of numbers
     tells the support alone.
@@ -177,7 +186,7 @@ def _truth(truth, p, r=None):
     refuse_masked(truth, "truth")
     values = np.asarray(truth)
     if r is not None and values.shape == (p, r) and values.dtype.kind == "f":
-        found, _ = _truth(np.abs(values).sum(axis=1), p)
+        found, _ = _truth(np.abs(values).sum(axis=1), names, p)
         return found, values
     if values.ndim != 1:
         raise ValueError(
@@ -187,10 +196,12 @@ def _truth(truth, p, r=None):
     kind = "i" if values.size == 0 else values.dtype.kind
     if kind in "iu":
         return _mask(values.astype(np.intp), p), None
+    if kind in "UO" and all(isinstance(name, str) for name in values):
+        return _mask(_places(values, names), p), None
     if kind not in "fb":
         raise TypeError(
-            f"truth has type {values.dtype}; pass floats (coefficients), integers (feature "
-            "indices), booleans or a simulation"
+            f"truth has type {values.dtype}; pass floats (coefficients), names or integers "
+            "(indices) of features, booleans or a simulation"
         )
     if values.size != p:
         remedy = (
@@ -208,6 +219,22 @@ def _truth(truth, p, r=None):
     return values != 0.0, values.astype(np.float64) if r is None else None
 
 
+def _places(wanted, names):
+    """The column indices of features by their names."""
+    if names is None:
+        raise TypeError(
+            "truth has names of features, but the models have none; pass a path or a DataFrame of "
+            "coefficients, or indices"
+        )
+    places = pd.Index(names).get_indexer_for(wanted)
+    if (places < 0).any():
+        raise ValueError(
+            f"truth has the feature {str(wanted[places < 0][0])!r}, which the models do not have; "
+            f"they have {', '.join(map(str, names[:5]))}{', ...' if len(names) > 5 else ''}"
+        )
+    return places
+
+
 def _mask(indices, p):
     """Column indices as p booleans."""
     if indices.size and (indices.min() < 0 or indices.max() >= p):
@@ -219,7 +246,7 @@ def _mask(indices, p):
     mask[indices] = True
     if mask.sum() != indices.size:
         raise ValueError(
-            "truth repeats a feature index; give each once (integers are indices: write "
+            "truth repeats a feature; give each once (integers are indices: write "
             "coefficients as floats, e.g. beta.astype(float))"
         )
     return mask

@@ -122,6 +122,20 @@ def test_shares_of_nothing():
     ]
 
 
+def test_truth_by_names_is_that_by_indices():
+    expected = support_recovery(MODELS, [0, 2])
+    frame = pd.DataFrame(MODELS, index=[*"abcde"])
+    for names in (["a", "c"], pd.Index(["c", "a"]), np.array(["a", "c"])):
+        pd.testing.assert_frame_equal(
+            support_recovery(frame, names), expected, check_index_type=False
+        )
+    sim = simulate.linear(60, 6, 2, random_state=0)
+    X = pd.DataFrame(sim.X, columns=[*"uvwxyz"])
+    path, true = l0path.fit(X, sim.y, max_k=3), np.flatnonzero(sim.beta)
+    by_names = support_recovery(path, X.columns[true])
+    pd.testing.assert_frame_equal(by_names, support_recovery(path, true))
+
+
 def test_inputs_are_not_changed():
     models, truth = MODELS.copy(), BETA.copy()
     support_recovery(models, truth)
@@ -138,7 +152,10 @@ def test_inputs_are_not_changed():
         (ValueError, "features 0 to 4", MODELS, [0, 5]),
         (ValueError, "features 0 to 4", MODELS, [-1, 2]),
         (ValueError, "write coefficients as floats", MODELS, [3, 0, 4, 0, 0]),
-        (TypeError, "truth has type", MODELS, ["a", "b"]),
+        (TypeError, "the models have none", MODELS, ["a", "b"]),
+        (TypeError, "truth has type", MODELS, [0.5j]),
+        (ValueError, "the feature 'q'", pd.DataFrame(MODELS, index=[*"abcde"]), ["a", "q"]),
+        (ValueError, "repeats a feature", pd.DataFrame(MODELS, index=[*"abcde"]), ["a", "a"]),
         (ValueError, r"truth has shape \(1, 5\)", MODELS, BETA[None, :]),
         (ValueError, "not finite", MODELS, BETA * np.nan),
         (ValueError, "hold NaN", MODELS * np.nan, BETA),

@@ -16,7 +16,9 @@ from l0path.core.control import Clock
 from l0path.engine.posing import resolved
 from l0path.engine.request import request
 from l0path.errors import ConvergenceWarning
+from l0path.working_set import hinge, limits, newton
 from l0path.working_set.model import make_model
+from l0path.working_set.refits import NewtonRefits
 
 
 def least(X, y, k, intercept):
@@ -533,3 +535,56 @@ def test_steps_from_predictors_that_have_no_curvature_end():
     ]
     assert all(optimal for *_, optimal in found)
     assert [value for _, _, value, _ in found] == pytest.approx([found[0][2]] * 4, rel=1e-9)
+
+
+def spectra(n=80, p=30):
+    """Columns of smooth curves, with a little noise, and a predictor of three of them."""
+    rng, at = np.random.default_rng(1), np.linspace(0.0, 1.0, p)
+    peaks = np.exp(-0.5 * ((at - np.linspace(-0.2, 1.2, 12)[:, None]) / 0.12) ** 2)
+    X = rng.gamma(2.0, 1.0, (n, 12)) @ peaks + 1e-6 * rng.normal(size=(n, p))
+    eta = X[:, [p // 6, p // 2, p - p // 3]] @ [3.0, -6.0, 3.0]
+    return X, eta / eta.std(), rng
+
+
+def test_refits_of_spectra_know_from_the_first_on_that_columns_are_nearly_dependent(monkeypatch):
+    """Supports of the squared loss were refitted before: 1000 Newton steps each."""
+    X, eta, rng = spectra()
+    known, descended = [], NewtonRefits._descended
+
+    def seen(self, support, basis, start, rules):
+        known.append(support.size < 2 or self.near is not None)
+        return descended(self, support, basis, start, rules)
+
+    monkeypatch.setattr(NewtonRefits, "_descended", seen)
+    l0path.fit(X, np.exp(eta) * rng.gamma(5.0, 0.2, 80), loss="gamma", max_k=12)
+    assert len(known) > 100 and all(known)
+
+
+def test_optima_of_nearly_dependent_columns_are_told_without_linear_programs(monkeypatch):
+    """Under Weibull's loss every refit was followed by one, for the Hessian of such columns shows
+    no optimum.
+    """
+    X, eta, rng = spectra()
+    y = np.column_stack([np.exp(-eta) * rng.weibull(4.0, 80), rng.random(80) < 0.7])
+    asked, face_of = [], limits.face_of
+    monkeypatch.setattr(limits, "face_of", lambda of: asked.append(of) or face_of(of))
+    path = l0path.fit(X, y, loss="weibull", max_k=8)
+    assert not asked and path.status.startswith("complete")
+
+
+def test_smoothed_optima_of_nearly_dependent_columns_are_reached(monkeypatch):
+    """Steps on the columns themselves did not arrive: 200 of them for most models of a path of
+    quantiles, two fifths of its time.
+    """
+    X, eta, rng = spectra()
+    ends, refit = [], hinge.refit_in_turn
+
+    def seen(*given):
+        found = refit(*given)
+        ends.append(found[1])
+        return found
+
+    monkeypatch.setattr(hinge, "refit_in_turn", seen)
+    path = l0path.fit(X, eta + 0.1 * rng.normal(size=80), loss="quantile", max_k=20)
+    assert len(ends) > 20 and ends.count(newton.CONVERGED) >= 0.9 * len(ends), ends
+    assert path.status.startswith("complete")

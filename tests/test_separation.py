@@ -391,3 +391,15 @@ def test_a_step_beyond_all_numbers_has_an_infinite_value():
         value, slopes, _ = terms(np.full(q, size))
         assert value == np.inf and not slopes.any()
     assert np.isfinite(terms(np.zeros(q))[0])
+
+
+def test_newton_steps_reach_the_optimum_of_what_is_left_by_themselves(monkeypatch):
+    def refused(*given, **more):
+        raise AssertionError("trust regions take ten times as long, and are for far-apart weights")
+
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(80, 16))
+    y = np.argmax(2 * X[:, :6] @ rng.normal(size=(6, 3)) + rng.gumbel(size=(80, 3)), axis=1)
+    monkeypatch.setattr(scipy.optimize, "minimize", refused)
+    path = quiet(X, y, loss="multinomial")
+    assert (path.details["status"] == "separated").sum() >= 3

@@ -136,7 +136,8 @@ def difference(
     count = values.size
     _, se = spread(values, self._repeats)
     ratio = np.mean([test.size / train.size for train, test in self.splits])
-    corrected = np.sqrt((1.0 / count + ratio) * values.var(ddof=1)) if count > 1 else np.nan
+    with np.errstate(invalid="ignore", over="ignore"):  # as in `spread`
+        corrected = np.sqrt((1.0 / count + ratio) * values.var(ddof=1)) if count > 1 else np.nan
     return pd.Series(
         {
             "difference": values.mean(),

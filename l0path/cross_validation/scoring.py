@@ -181,6 +181,8 @@ def _r2(held):
             "scoring='r2' needs at least two held-out rows in every fold; use scoring='mse' with "
             "leave-one-out"
         )
+    if np.isinf(held.mu).any():  # which scikit-learn refuses
+        return -math.inf
     return r2_score(held.y, held.mu, sample_weight=held.weights)
 
 

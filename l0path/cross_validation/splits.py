@@ -113,7 +113,7 @@ def spread(scores, repeats):
     if not parts:
         nothing = np.full(scores.shape[:-1], np.nan)
         return nothing, nothing
-    with np.errstate(invalid="ignore"):  # a metric may be infinite
+    with np.errstate(invalid="ignore", over="ignore"):  # a score may be infinite, or nearly so
         squares = [part.var(axis=-1, ddof=1) for part in parts]
     errors = [square / part.shape[-1] for square, part in zip(squares, parts, strict=True)]
     return np.sqrt(np.mean(squares, axis=0)), np.sqrt(np.mean(errors, axis=0))

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..core.status import FitStatus, Optimality, SearchEnd
+from ..core.status import GLOBAL_GAP, FitStatus, Optimality, SearchEnd, relative_gap
 from ..problem.dependence import HIDDEN, dependent, described
 from ..problem.problem import Fit
 from ..problem.solution import in_user_units
@@ -252,6 +252,16 @@ def in_place_of(solution, fit, problem, data, weights):
     )
 
 
+def is_better(found, solution):
+    """Whether a `Solution` that a search has found is to take the place of another one: it is
+    lower, and by more than rounding where it has fewer columns or groups than the size asked for.
+    """
+    if not found.objective < solution.objective:
+        return False
+    fewer = math.isnan(solution.lambda0) and found.units.size < solution.units.size
+    return not fewer or relative_gap(solution.objective, found.objective) > GLOBAL_GAP
+
+
 def certified(solution, result, problem, data, weights):
     """The solution, or the better model that the search has found, with its bound; one that rests
     on an assumed box is flagged, and closes nothing, and one from an earlier box is forgotten.
@@ -259,7 +269,7 @@ def certified(solution, result, problem, data, weights):
     s = solution
     if result.fit is not None:
         found = in_place_of(s, result.fit, problem, data, weights)
-        if found.objective < s.objective:
+        if is_better(found, s):
             s = found._replace(lambda0_low=math.nan, lambda0_high=math.nan)
     if result.conditional or IN_BOX in s.flags:
         s = s._replace(lower_bound=math.nan, flags=tuple(f for f in s.flags if f != IN_BOX))

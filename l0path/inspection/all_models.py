@@ -509,7 +509,10 @@ class SetSearch:
             )
         if self.most:
             value, _ = self.refit(self._every_unit())
-            if not 1.0 - path._meta.deviance_ratio(value) > PERFECT:
+            ratio = path._meta.deviance_ratio(value)
+            # of a loss without a least value there is no ratio
+            known = np.isfinite(path._meta.floor)
+            if not (1.0 - ratio > PERFECT if known else value > -np.inf):
                 raise ValueError(
                     "the model of all features fits perfectly, so that criteria choose nothing; "
                     "leave some features out with exclude="
@@ -526,7 +529,8 @@ class SetSearch:
                 less += n * float(np.log(path._meta.response_weights).sum())
             return Score(penalty - less, every, 0.5 * sigma2 / n if name == "cp" else 0.0)
         twice = minus_twice_log_likelihood(path)
-        slope = twice(1.0) - twice(0.0) if path._meta.traits.dispersion == 0 else 0.0
+        traits = path._meta.traits  # the shape of a coupled loss is in its value already
+        slope = twice(1.0) - twice(0.0) if traits.dispersion == 0 or traits.coupled else 0.0
         if slope:  # proportional to the loss, up to a constant
             return Score(penalty + float(twice(0.0)), n, 1.0 / float(slope))
         return LikelihoodScore(penalty, twice, self.reporting.problem.floor, path._meta.null_loss)

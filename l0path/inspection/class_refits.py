@@ -9,6 +9,7 @@ from ..core.warnings import again, recorded
 from .separated_refits import limit_of_refit, separated
 
 COVARIANCE = ("cov_type", "cov_kwds", "use_t")  # what the first of two fits does not need
+NO_STEP = 1e-4  # of a standard error
 
 
 class NoOptimumError(ValueError):
@@ -38,7 +39,14 @@ def fit_ordered(path, s, table, how):
     model = kinds[0](y, table.exog, **options)
     start = np.concatenate([s.beta, s.thresholds[:1], np.log(np.diff(s.thresholds))])
     how = {"start_params": start, "disp": 0, "maxiter": 1000, "method": "bfgs", "gtol": 1e-8} | how
-    found = model.fit(**{name: value for name, value in how.items() if name not in COVARIANCE})
+    with recorded() as caught:
+        found = model.fit(**{name: value for name, value in how.items() if name not in COVARIANCE})
+    said = found.mle_retvals
+    if said and not said.get("converged", True) and _is_optimum(model, found.params.to_numpy()):
+        # slopes that are differences cannot get as close to 0 as they are asked to
+        said["converged"] = True
+        caught = [w for w in caught if w.category is not ConvergenceWarning]
+    again(caught)
     k = table.exog.shape[1]
     start = np.concatenate(
         [found.params.to_numpy()[:k], model.transform_threshold_params(found.params)[1:-1]]
@@ -48,6 +56,17 @@ def fit_ordered(path, s, table, how):
     again(w for w in caught if w.category is not ConvergenceWarning)
     results._results.mle_retvals = found.mle_retvals
     return results
+
+
+def _is_optimum(model, params):
+    """Whether a Newton step from the parameters would move each by next to none of its standard
+    error.
+    """
+    slopes, H = model.score(params), model.hessian(params)
+    try:
+        return bool(0.0 <= slopes @ np.linalg.solve(-H, slopes) <= NO_STEP**2)
+    except np.linalg.LinAlgError:
+        return False
 
 
 def fit_classes(path, s, table, how):

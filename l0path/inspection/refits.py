@@ -47,7 +47,7 @@ from .refit_results import (
     refit_each,
 )
 from .refit_rows import ALL, LABELS, prepared, recognized
-from .separated_refits import limit_in, separated, take_limit
+from .separated_refits import limit_in, separated, take_covariance, take_limit
 from .survival_refits import refit_survival
 
 REPEAT = 1 << 27  # entries (1 GB) up to which rows that stand for several are repeated
@@ -354,7 +354,11 @@ def _of_rows_left(path, s, limit, given, results):
         limit = limit.with_number(np.asarray(found.params)[-1])
     if not np.isfinite(found.bse).any():  # the information has no inverse
         return limit, np.full((size, size), np.nan)
-    return limit, limit.root @ np.asarray(found.cov_params()) @ limit.root.T
+    known = np.isfinite(found.bse)  # theta may have none
+    root, covariance = limit.root[:, known], np.asarray(found.cov_params())[known][:, known]
+    covariance = root @ covariance @ root.T
+    unknown = (limit.root[:, ~known] != 0.0).any(axis=1)
+    return limit, np.where(unknown[:, None] | unknown, np.nan, covariance)
 
 
 def _tell(caught, path, results):
@@ -490,16 +494,33 @@ def negative_binomial_fitted(loss, sm, path, s, table, how):
         near = model.fit(method="bfgs", **how)
         if not near.params.to_numpy()[-1] * np.mean(table.endog) > POISSON_LIMIT:
             # the likelihood is flat in alpha, and Newton steps would make it negative
-            poisson = sm.GLM(
+            counts = sm.GLM(
                 table.endog,
                 table.exog,
                 family=sm.families.Poisson(),
                 offset=table.offset,
                 **weighting(table),
-            ).fit(tol=1e-12)
+            )
+            kind = {name: how[name] for name in ("cov_type", "cov_kwds") if name in how}
+            poisson = _fitted_glm(counts, {"tol": 1e-12, **kind})
             start = np.append(poisson.params, 1e-8)
-            return model.fit(method="bfgs", **how | {"start_params": start})
+            results = model.fit(method="bfgs", **how | {"start_params": start})
+            if not _has_variances(results):  # rounding hides the curvature in alpha
+                covariance = np.full((len(start), len(start)), np.nan)
+                covariance[:-1, :-1] = poisson.cov_params()  # uncorrelated with alpha
+                take_covariance(results, covariance)
+            return results
     return model.fit(method="newton", **how | {"start_params": near.params.to_numpy()})
+
+
+def _has_variances(results):
+    """Whether the covariance of statsmodels has a variance of every parameter. (`bse` would be kept
+    when it is asked for, whatever the covariance becomes.)
+    """
+    try:
+        return bool((np.diagonal(results.cov_params()) >= 0.0).all())  # NaN is not
+    except ValueError:  # the Hessian has no inverse
+        return False
 
 
 def _negative_binomial(sm, table):

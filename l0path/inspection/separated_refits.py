@@ -179,21 +179,34 @@ def take_limit(results, limit, covariance):
     errors and covariances of what is infinite are NaN, and its intervals the whole line.
     """
     inner = getattr(results, "_results", results)
-    inner.infinite, inner.limit, inner.covariance = limit.infinite, limit, covariance
+    inner.infinite, inner.limit = limit.infinite, limit
     inner.params = limit.params.reshape(np.shape(inner.params), order="F")
+    take_covariance(results, covariance)
     without = limit.sign != 0.0
     inner.cov_params_default = np.where(without[:, None] | without, np.nan, covariance)
-    inner.cov_params = partial(_covariance, type(inner).cov_params, inner)
     inner.conf_int = partial(_intervals, type(inner).conf_int, inner)
+
+
+def take_covariance(results, covariance):
+    """Give results of statsmodels the covariance of the parameters, (m, m), NaN for a parameter
+    that has none; also of linear functions of the others.
+    """
+    inner = getattr(results, "_results", results)
+    inner.covariance = inner.cov_params_default = covariance
+    inner.cov_params = partial(_covariance, type(inner).cov_params, inner)
 
 
 def _covariance(method, results, r_matrix=None, *args, **kwargs):
     """The covariance of statsmodels; that of linear functions of parameters from all of these."""
     if r_matrix is None or args or set(kwargs) - {"cov_p"} or kwargs.get("cov_p") is not None:
         return method(results, r_matrix, *args, **kwargs)
-    R = np.atleast_2d(np.asarray(r_matrix, dtype=float))
-    without = ~results.limit.estimable(R)
-    found = np.where(without[:, None] | without, np.nan, R @ results.covariance @ R.T)
+    R, limit = np.atleast_2d(np.asarray(r_matrix, dtype=float)), getattr(results, "limit", None)
+    unknown = np.isnan(np.diagonal(results.covariance))
+    without = (R[:, unknown] != 0.0).any(axis=1)
+    if limit is not None:
+        without |= ~limit.estimable(R)
+    S, covariance = R[:, ~unknown], results.covariance[~unknown][:, ~unknown]
+    found = np.where(without[:, None] | without, np.nan, S @ covariance @ S.T)
     return found if np.ndim(r_matrix) > 1 else found[0, 0]
 
 

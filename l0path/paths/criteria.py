@@ -325,7 +325,16 @@ def best_model(path, rule, **options):
         raise missing
     said = said or _limits_of_rows(path, name)
     larger = "" if all_sets else of_larger_sizes(path, row, name)
-    return path, row, "; ".join(filter(None, (said, larger)))
+    return path, row, "; ".join(filter(None, (said, larger, _perfect_rows(path))))
+
+
+def _perfect_rows(path):
+    """A text about rows that fit perfectly, which no criterion takes; "" where there are none."""
+    perfect = [f"k = {s.k}" for s in path._solutions if _is_perfect(path, s)]
+    if not perfect:
+        return ""
+    takes = "fits perfectly and takes" if len(perfect) == 1 else "fit perfectly and take"
+    return f"{', '.join(perfect)} {takes} no part in criteria"
 
 
 def _limits_of_rows(path, name):
@@ -407,10 +416,15 @@ def usable(path, i, separated=False):
     coefficients than rows.
     """
     s, meta = path._solutions[i], path._meta
-    scaled = (meta.traits.gaussian or meta.traits.dispersion) and np.isfinite(meta.floor)
-    perfect = scaled and s.loss - meta.floor <= PERFECT * (meta.null_loss - meta.floor)
     unsaturated = np.count_nonzero(present(s.beta)) + meta.intercept < meta.n_eff
-    return not perfect and unsaturated and (separated or not s.separated)
+    return not _is_perfect(path, s) and unsaturated and (separated or not s.separated)
+
+
+def _is_perfect(path, s):
+    """Whether a solution has no loss, up to rounding, where a likelihood is infinite there."""
+    meta = path._meta
+    scaled = (meta.traits.gaussian or meta.traits.dispersion) and np.isfinite(meta.floor)
+    return bool(scaled and s.loss - meta.floor <= PERFECT * (meta.null_loss - meta.floor))
 
 
 def log_binomial(q, s):

@@ -262,7 +262,10 @@ class WorkingColumns:
         c = np.linalg.lstsq(A[:, :rank], A[:, rank:], rcond=None)[0]
         gap = np.linalg.norm(A[:, rank:] - A[:, :rank] @ c, axis=0)
         size = 1.0 + np.abs(c).sum(axis=0)
-        near = gap > size * max(2.0 / CONDITION, self.problem.rounding(self.W[few]))
+        least = max(2.0 / CONDITION, self.problem.rounding(self.W[few]))
+        near = gap > size * least
+        # a difference in rows of next to no weight is lost in sums, and counts
+        self.unclear |= bool(self._differ(order, rank, least)[~near].any())
         if near.any():
             members = np.abs(c[:, near]).max(axis=1) > np.sqrt(APART)
             found = self.W[np.append(order[:rank][members], order[rank:][near])]
@@ -273,6 +276,19 @@ class WorkingColumns:
             self.unclear |= closest <= 2.0 / CLAIMED
             self.close |= closest <= 2.0 / CLAIMED_BESIDE_RECESSION
         return bool(near.any())
+
+    def _differ(self, order, rank, least):
+        """Which of the working columns at positions `order` from `rank` on are no combinations of
+        those before, whatever the weights of the rows. least: the share of rounding.
+        """
+        w = self.problem.weights
+        A = self.Z[order][:, w > 0].T
+        A = A / np.linalg.norm(A, axis=0).clip(1e-300)
+        if not np.ptp(w[w > 0]):  # sums have lost nothing
+            return np.zeros(order.size - rank, dtype=bool)
+        c = np.linalg.lstsq(A[:, :rank], A[:, rank:], rcond=None)[0]
+        gap = np.linalg.norm(A[:, rank:] - A[:, :rank] @ c, axis=0)
+        return gap > (1.0 + np.abs(c).sum(axis=0)) * least
 
     def _paired(self, G, unit):
         """Positions of the working columns that are nearly equal or opposite to another one. Those

@@ -36,9 +36,11 @@ sets of rows; Portnoy & Koenker (The Gaussian hare and the Laplacian tortoise, S
 """
 
 from dataclasses import replace
+from functools import cached_property
 
 import numpy as np
 import scipy
+from scipy.linalg import solve_triangular
 
 from ..core.status import FitStatus
 from ..problem.conjugates import feasible, interval, smooth
@@ -46,7 +48,7 @@ from ..problem.problem import Fit
 from ..problem.responses import null_start
 from ..problem.verbs import derivatives
 from . import newton
-from .columns import WorkingColumns
+from .columns import APART, CONDITION, WorkingColumns
 from .edges import along_edges
 from .refits import refit_in_turn
 
@@ -160,9 +162,10 @@ class _Restricted:
         """The intercept of the optimum of the smoothed loss of a width, from coefficients b (k,)
         and b0; b and the predictor eta (n,) are left in place.
         """
-        kind, x = type(self.soft), np.append(b, [b0] * self.problem.intercept)
+        kind, (Z, R) = type(self.soft), self.basis
+        x = np.append(b if R is None else R @ b, [b0] * self.problem.intercept)
         refit_in_turn(
-            newton.rows_of(self.problem, self.Z)._replace(loss=kind(*self.soft[:-1], width)),
+            newton.rows_of(self.problem, Z)._replace(loss=kind(*self.soft[:-1], width)),
             self.every[None],
             newton.Shrinkage(self.lambda1, self.lambda2),
             newton.Box(self.lower[None], self.upper[None]),
@@ -170,8 +173,25 @@ class _Restricted:
             newton.Stopping(np.inf, 0, False, 200),
             eta,
         )
-        b[:] = x[: b.size]
+        b[:] = x[: b.size] if R is None else solve_triangular(R, x[: b.size])
         return float(x[-1]) if self.problem.intercept else b0
+
+    @cached_property
+    def basis(self):
+        """(columns, R) of Newton steps, Z = R' columns: orthogonal ones where those of Z are nearly
+        dependent, on which steps do not arrive, and b has neither shrinkage nor bounds; else Z and
+        None.
+        """
+        k, n = self.Z.shape
+        free = not (self.lambda1 or self.lambda2 or np.isfinite([self.lower, self.upper]).any())
+        if not (free and 1 < k <= n):
+            return self.Z, None
+        Q, R = np.linalg.qr(self.Z.T)
+        left = np.abs(np.diagonal(R)) / np.maximum(np.linalg.norm(R, axis=0), 1e-300)
+        if not 1.0 / CONDITION < left.min() < APART:
+            return self.Z, None
+        root = np.sqrt(n)
+        return np.ascontiguousarray(root * Q.T), R / root
 
     def first(self, start):
         """(b, b0) to start from."""

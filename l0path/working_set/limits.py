@@ -2,9 +2,9 @@
 the terms that do not vanish there (`problem.recession`).
 
 The Newton steps are those of this file, because what vanishes is a row in some losses only: of
-several classes it is a pair of a row and a class, of ordered ones a side of a row, of survival
-times a member of a risk set, none of which a weight of 0 takes out of the kernels. They are not
-what takes the time: linear programs are.
+several classes it is a pair of a row and a class, of ordered ones a side of a row, none of which a
+weight of 0 takes out of the kernels. (Of survival times it is a member of a risk set, and what is
+left is Cox's loss with more strata.)
 """
 
 from functools import partial
@@ -441,8 +441,11 @@ def _minimized(terms, start, face, box):
     F, g, H = terms(x)
     for _ in range(STEPS if V.shape[1] else 0):
         step = _step(x, g, H, V, box if boxed else None)
-        promised = -float(g @ step)
-        if not promised > LAST_GAIN * abs(F):
+        promised, lost = -float(g @ step), LAST_GAIN * abs(F)
+        if not promised > lost:
+            value, g_new, _ = terms(x + step)
+            if value <= F + lost and _slope(g_new, V) < _slope(g, V):
+                x, F, g = x + step, value, g_new  # a slope may fall where F does no more
             break
         size = 1.0
         for _ in range(HALVINGS):
@@ -453,7 +456,8 @@ def _minimized(terms, start, face, box):
         else:
             break
         x, F, g, H = x + size * step, value, g_new, H_new
-    if boxed or not _slope(g, V) > STEEP * abs(F):
+    # nothing is below a loss of classes that has become 0
+    if boxed or not _slope(g, V) > (STEEP * abs(F) if F else NO_SLOPE):
         return x, F, True
     x, F = _finished(terms, x, F, V)
     return x, F, _slope(terms(x)[1], V) <= LEFT * abs(F) + NO_SLOPE

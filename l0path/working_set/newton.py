@@ -47,6 +47,7 @@ from .quadratic import solve_quadratic, violation
 
 CONVERGED, MAX_ITER, REJECTED, SEPARATED = 0, 1, 2, 3  # how a descent ends
 STEPPED, STUCK = 4, 5  # how a step ends, beside REJECTED: F is lower, or no step lowers it
+ASTRAY = 6  # a descent that did not begin: its start is too high
 
 # The tolerances of a descent, in the order in which it meets them. Most stand some powers of ten
 # above rounding, 1e-16; no benchmark is on record for any of them.
@@ -119,6 +120,7 @@ class Stopping(NamedTuple):
     capped: int  # how the loss recedes (`problem.traits`): it ends as SEPARATED; 0 for never
     smooth: bool  # whether no curvature of the loss jumps
     max_iter: int  # steps
+    highest: float = np.inf  # F at a start above which it ends as ASTRAY
 
 
 class NewtonModel(NamedTuple):
@@ -325,6 +327,8 @@ def refit(rows, S, shrunk, box, x, stopping, eta):
     model, reference = begin(rows, S, shrunk, box, x)
     work, held, span = row_work(rows, x.size, S.size, eta), filled(x.size, 0.0), np.empty(2)
     F = value_at(rows, S, model, x, eta)
+    if F > stopping.highest:
+        return ASTRAY, F, np.inf
     damping, first, unmoved, scale, worst, status = 0.0, np.inf, -1.0, 0.0, np.inf, MAX_ITER
     far, margin = _reach(rows, eta, span)
     trace, near, close, before = 1e-300, False, False, np.inf

@@ -9,7 +9,8 @@ from scipy.linalg import qr, solve_triangular
 
 from ..core.dispatch import njit
 from ..core.status import FitStatus
-from ..problem.problem import Fit
+from ..problem.losses import smoothness
+from ..problem.problem import EPS, Fit
 from ..problem.recession import VANISHED, Directions, Untold
 from ..problem.responses import null_start
 from ..problem.traits import FAR_OUT, NO_RECESSION, OUTLASTS, SEPARATES, nearer
@@ -44,6 +45,7 @@ class NewtonRefits:
         # the fits of supports without a finite optimum by their bytes, and None of such as have one
         # although curvatures have vanished to rounding
         self.limits = {}
+        self.highest = None  # the `null_value` once it was asked for
         self.untold = set()  # of those with None where linear programs did not tell, the bytes
         self.directions = Directions()
 
@@ -79,6 +81,17 @@ class NewtonRefits:
         """The Fit with these coefficients."""
         return Fit(support, b, float(level), value, flags)
 
+    def null_value(self):
+        """The value of the null model, of which any support is capable."""
+        if self.highest is None:
+            none = np.empty((2, 0))
+            rows, x = self.row_data(self.Z), self.packed(*self.begin(None, 0))
+            no_steps = self.stopping(np.inf, True)._replace(max_iter=0)
+            rules = newton.Shrinkage(0.0, 0.0), newton.Box(*none)
+            S = np.empty(0, dtype=np.int64)
+            self.highest = refit_alone(rows, S, *rules, x, no_steps)[1]
+        return self.highest
+
     def value_at(self, fit, lambda2):
         """F at the coefficients of a fit, which need not be an optimum."""
         rows, b = self.row_data(self.Z), fit.b.ravel()
@@ -113,21 +126,29 @@ class NewtonRefits:
         target = np.inf if self.hidden(support, lambda2) else float(target)
         rules = newton.Shrinkage(float(lambda1), float(lambda2)), newton.Box(lower, upper)
         basis = self.basis(support, at) if free else (self.Z, at, None)
-        found, eta = self._descended(support, basis, (b, level), (*rules, target, capped))
-        if start is not None and not np.isfinite(found[1]):  # a start at which the loss overflows
+        highest = np.inf if start is None else self.null_value()
+        rules = *rules, target, capped, highest
+        found, eta = self._descended(support, basis, (b, level), rules)
+        # columns that cancel, one of which has left: from such a start, where a loss of exp(eta) is
+        # 1e300 and one that is straight far out has no curvature, steps take hundreds
+        if start is not None and (found[0] == newton.ASTRAY or not np.isfinite(found[1])):
             return self.refit(support, lambda1, lambda2, None, target)
         if found[0] == newton.MAX_ITER and free and basis[2] is None and at.size > 1:
             # columns may be so nearly dependent that steps on them do not arrive
             basis = self.orthogonal(at)
             if basis[2] is not None:
-                found, eta = self._descended(support, basis, found[2:], (*rules, np.inf, capped))
+                rules = *rules[:2], np.inf, capped, np.inf
+                found, eta = self._descended(support, basis, found[2:], rules)
         status, value, b, level = found
         R = basis[2]
         if status == newton.REJECTED:
             return None
         if status == newton.SEPARATED:
             return self.limits[support.tobytes()]
-        still = status == newton.MAX_ITER and not p.perfect(value, 0.0)  # slopes are no rounding
+        # at a perfect fit slopes are no rounding
+        still = status == newton.MAX_ITER and not p.perfect(value, 0.0)
+        if still and b.ndim == 1 and np.isfinite(smoothness(p.loss)):
+            still = not value - p.floor <= self._rounding_at_floor(at, b, level)
         flags = (FitStatus.NOT_CONVERGED,) if still or not np.isfinite(value) else ()
         # beside a row far from the others a Hessian in the units of columns says nothing of these
         slow, starts = still and capped == NO_RECESSION, []
@@ -149,6 +170,14 @@ class NewtonRefits:
         if (free and support.tobytes() in self.untold) or self.ended(eta):
             return found._replace(flags=(FitStatus.NOT_CONVERGED,))
         return found
+
+    def _rounding_at_floor(self, at, b, level):
+        """How much above its floor rounding of the predictors leaves a loss of bounded curvature
+        that is as low as it can be in every row.
+        """
+        size = np.abs(b) @ np.abs(self.Z[at]) + abs(level)
+        off = EPS * (at.size + 1) * size
+        return smoothness(self.problem.loss) * float(self.problem.weights @ off**2)
 
     def polished(self, fits):
         """Fits without shrinkage, after more steps where their columns are nearly dependent."""
@@ -174,9 +203,10 @@ class NewtonRefits:
         basis = np.ascontiguousarray(root * Q[:, :r].T), np.arange(r), None
         at, level = self.begin((R[:r] @ fit.b[order] / root, fit.b0), r)
         unbounded = newton.Box(np.full(r, -np.inf), np.full(r, np.inf))
-        rules = newton.Shrinkage(0.0, 0.0), unbounded, np.inf, NO_RECESSION
+        rules = newton.Shrinkage(0.0, 0.0), unbounded, np.inf, NO_RECESSION, np.inf
         (status, value, b, level), _ = self._descended(J, basis, (at, level), rules)
-        if status != newton.CONVERGED:
+        # what a direction below CLAIMED had added is not in the basis
+        if status != newton.CONVERGED or value > fit.value + HIGHER * abs(fit.value):
             return fit
         change[order[:r]] = solve_triangular(R[:r, :r], root * (b - at))
         new = self.fit_of(J, fit.b + change, level, value)
@@ -184,13 +214,13 @@ class NewtonRefits:
 
     def _descended(self, support, basis, start, rules):
         """((status, F, b, level), predictors) after Newton steps on a support by a basis (Z, S, R),
-        see `WorkingColumns.basis`, from a start (b, level). rules: shrinkage, box, target, capped
-        of `newton`. Where it ends as separated, `limits` has the fit.
+        see `WorkingColumns.basis`, from a start (b, level). rules: shrinkage, box, target, capped,
+        highest of `newton`. Where it ends as separated, `limits` has the fit.
         """
-        (Z, S, R), (b, level), (shrunk, box, target, capped) = basis, start, rules
+        (Z, S, R), (b, level), (shrunk, box, target, capped, highest) = basis, start, rules
         rows = self.row_data(Z)
         x = self.packed(b if R is None else R @ b, level)
-        most = self.stopping(target, capped == NO_RECESSION)
+        most = self.stopping(target, capped == NO_RECESSION, highest)
         # a known direction ends a descent of hundreds of steps, where what it leaves is told soon
         soon = capped in SHOWN and bool(self.directions.gone) and most.max_iter > EARLY
         steps = most._replace(max_iter=EARLY) if soon else most
@@ -248,10 +278,12 @@ class NewtonRefits:
             self.limits[key] = new
         return self.limits[key] is not None
 
-    def stopping(self, target, shrunk):
+    def stopping(self, target, shrunk, highest=np.inf):
         """The rule that ends refits; shrunk: whether there is shrinkage."""
         capped = NO_RECESSION if shrunk else self.recession
-        return newton.Stopping(float(target), capped, self.smooth, min(self.max_iter, 1000))
+        return newton.Stopping(
+            float(target), capped, self.smooth, min(self.max_iter, 1000), highest
+        )
 
     def runs_off(self, capped, fit, eta):
         """Whether a fit may be far along a direction of recession that the curvatures did not show,
@@ -264,8 +296,11 @@ class NewtonRefits:
         offset, p = self.row_data(self.Z).offset, self.problem
         if np.abs(eta - offset).max() + self.nearer <= 0.5 * FAR_OUT[capped]:
             return False
-        bounds, Z = self.bounds_of(fit.support), self.Z[self.where[fit.support]]
-        return not has_optimum(p, Z, *bounds, fit.b, self.begin((fit.b, fit.b0), 0)[1])
+        b, level = self.begin((fit.b, fit.b0), 0)
+        # a Hessian of nearly dependent columns would show nothing
+        Z, S, R = self.basis(fit.support, np.ascontiguousarray(self.where[fit.support]))
+        b = b if R is None else R @ b
+        return not has_optimum(p, Z[S], *self.bounds_of(fit.support), b, level)
 
     def ended(self, eta):
         """Whether a number that the loss finds for every predictor has come to an end of its range,

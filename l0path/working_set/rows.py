@@ -36,6 +36,7 @@ from .several.ordered import clear_optimum, ordered_table
 
 # bytes of slopes and their products with all columns that are kept for bounds
 SLOPE_BYTES = 1 << 28
+STEEPEST = 1e100  # slope of a row, whose products with columns are finite
 RECENT_NUMBERS = 2 << 20  # numbers in the curvatures that are kept of the last fits
 
 
@@ -135,7 +136,7 @@ class RowModel(NewtonRefits, WorkingColumns):
         """As `WorkingColumns.first_below`, in one kernel except for supports that need a second
         refit.
         """
-        limits = self.stopping(target, any(shrinkage))
+        limits = self.stopping(target, any(shrinkage), self.null_value())
         capped = limits.capped
         alone = starts is None or self.near is not None or (capped and self.boxed)
         if alone or not supports.size:
@@ -189,6 +190,8 @@ class RowModel(NewtonRefits, WorkingColumns):
             v = sizes_of_curvatures(p.loss, p.y, eta, p.weights)
         if self.curvature_floor:
             v = np.maximum(v, self.curvature_floor * p.weights)
+        if fit.value == np.inf:  # slopes may be infinite, too
+            slopes, v = np.clip(slopes, -STEEPEST, STEEPEST), np.minimum(v, STEEPEST)
         return Derivatives(eta, slopes, v)
 
     def curvature(self, fit):

@@ -53,7 +53,7 @@ REFUSED = {
     ),
     "no criterion": (
         ["--response", "y", "--loss", "huber"],
-        "loss huber has no likelihood, so that --rule bic cannot choose the size; pass --cv 10",
+        "loss huber has no likelihood, so that the default rule bic cannot choose the size; pass",
     ),
     "an unknown criterion": (["--response", "y", "--rule", "best"], "choose one of aic"),
     "a rule of folds": (["--response", "y", "--rule", "1se"], "min, sparse, 1se need --cv"),

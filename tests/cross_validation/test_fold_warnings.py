@@ -277,3 +277,29 @@ def test_rows_of_other_indexes_are_refused_everywhere():
         l0path.cv_fit(X, y, cv=ids, max_k=1).folds,
         l0path.cv_fit(X, y, cv=ids.to_numpy(), max_k=1).folds,
     )
+
+
+def test_scores_whose_squares_overflow_are_no_warning():
+    """A model of counts may predict exp(400) of a held-out row; numpy warned of its square."""
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(20, 40))
+    y = np.exp(X[:, 3] + rng.normal(size=20)).round()
+    cv = l0path.cv_fit(X, y, loss="poisson", cv=5, random_state=0)  # warnings are errors in tests
+    mean = cv.scores.cv_mean
+    large = mean.index[(mean > 1e160) & np.isfinite(mean)]
+    assert large.size and np.isinf(cv.scores.cv_se[large]).all()
+    assert cv.model("1se").k <= cv.model().k <= 10
+    apart = cv.difference(cv, "min", lambda path: int(large[0]))
+    assert np.isinf(apart["se"]) and np.isinf(apart["se_corrected"])
+
+
+def test_predictions_that_overflow_have_an_r2_of_minus_infinity():
+    """Metrics of counts failed, for scikit-learn refuses infinite predictions."""
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(20, 40))
+    y = np.exp(X[:, 3] + rng.normal(size=20)).round()
+    cv = l0path.cv_fit(X, y, loss="poisson", cv=5, random_state=0)
+    infinite = cv.scores.index[np.isinf(cv.scores.cv_mean)]
+    r2 = cv.metrics().loc[infinite, "r2"]
+    assert infinite.size and (r2 == -np.inf).all()
+    assert np.isfinite(cv.rescore("r2").model().score(X, y)["r2"])

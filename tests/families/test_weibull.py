@@ -637,3 +637,18 @@ def test_a_large_shape_is_found_and_not_flagged():
     assert path.model(k=1).details["shape"] == pytest.approx(1e3, rel=0.3)
     beta = path.coef(k=1)["x0"]
     assert -beta / path.model(k=1).details["shape"] == pytest.approx(3.0, rel=1e-3)
+
+
+def test_criteria_compare_all_sets():
+    """They were refused: a loss without a least value was taken to be fitted perfectly."""
+    X, time, event = drawn(12, n=80)
+    X, y = X[:, :4], np.column_stack([time, event])
+    path = l0path.fit(X, y, loss="weibull")
+    found = l0path.best_subset(X, y, loss="weibull", criterion="bic")
+    every = [S for k in range(5) for S in combinations(range(4), k)]
+    out = [np.setdiff1d(range(4), S) for S in every]
+    paths = [l0path.fit(X, y, loss="weibull", exclude=S.tolist()) for S in out]
+    bic = [one.score_table().bic.iloc[-1] for one in paths]
+    assert found.proven and tuple(found.model.support) == every[int(np.argmin(bic))]
+    near = path.near_best(criterion="bic", within=4)
+    assert near.complete and len(near.models) == np.sum(np.array(bic) <= min(bic) + 4)

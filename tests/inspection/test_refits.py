@@ -335,6 +335,43 @@ def test_negative_binomial_refits_of_counts_that_vary_as_poissons(seed):
     assert 0 <= refit.params.iloc[3] < 1e-5 and refit.llf == pytest.approx(poisson.llf, abs=1e-3)
 
 
+@pytest.mark.parametrize("seed", [0, 1, 5])
+def test_refits_of_counts_that_vary_as_poissons_have_standard_errors(seed):
+    """All were NaN where rounding hid the curvature in alpha, and a comparison of models failed."""
+    rng = np.random.default_rng(seed)
+    X = pd.DataFrame({"age": rng.integers(20, 80, 40), "dose": rng.normal(size=40)})
+    y = rng.poisson(np.exp(0.03 * (X.age - 50) + X.dose))
+    path = l0path.fit(X, y, loss="negative_binomial")
+    poisson = l0path.fit(X, y, loss="poisson")
+    for how in ({}, {"cov_type": "HC0"}):
+        refit = path.model(k=2).refit(**how)
+        other = poisson.model(k=2).refit(**how)
+        np.testing.assert_allclose(refit.bse.iloc[:3], other.bse, rtol=1e-5)
+        assert refit.params["alpha"] < 1e-5
+        np.testing.assert_allclose(refit.conf_int().iloc[:3], other.conf_int(), rtol=1e-4)
+        tested, expected = (one.t_test("age - dose = 0") for one in (refit, other))
+        assert tested.sd == pytest.approx(expected.sd, rel=1e-5)
+        tested, expected = (
+            one.wald_test("age = 0, dose = 0", scalar=True) for one in (refit, other)
+        )
+        assert tested.statistic == pytest.approx(expected.statistic, rel=1e-5)
+    assert "standard error" in str(path.compare([1, 2], se=True))
+
+
+def test_refits_of_ordered_classes_that_are_optima_are_not_called_unconverged():
+    """One in twelve was, at the optimum: slopes that are differences do not come closer to 0."""
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(100, 3)) * [1.0, 30.0, 5.0] + [0.0, 0.0, 100.0]
+        y = np.digitize(X[:, 0] + 0.02 * X[:, 1] + rng.logistic(size=100), [-1, 0.5, 2])
+        path = l0path.fit(X, y, loss="ordinal")
+        for k in (1, 2, 3):
+            refit, model = path.model(k=k).refit(), path.model(k=k)  # warnings are errors in tests
+            np.testing.assert_allclose(refit.params[model.features], model.coef[-k:], rtol=1e-3)
+    with pytest.warns(l0path.errors.ConvergenceWarning, match="loss='ordinal' did not"):
+        l0path.fit(X, y, loss="ordinal", lambda2=1.0).model(k=3).refit(maxiter=1)
+
+
 def test_steps_that_alternate_between_optima_of_the_check_loss_are_no_failure():
     from statsmodels.datasets import engel
 

@@ -349,3 +349,15 @@ def test_a_choice_of_the_largest_size_says_nothing_where_the_data_have_no_larger
     assert "chosen_by" not in l0path.fit(X, y, max_k=5).model(k=5).details
     cv = l0path.cv_fit(X[:40], y[:40], cv=4, exclude=[0], random_state=0)
     assert cv.model().k == 7 and not [note for note in cv.notes if "largest size" in note]
+
+
+def test_a_choice_says_that_a_perfect_row_takes_no_part():
+    """The table had the lowest criterion in the row that was not chosen, and nothing said why."""
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(90, 6))
+    path = l0path.fit(X, X[:, 0] - X[:, 1])
+    model = path.model("bic")
+    assert model.k == 1 and path.score_table().bic.idxmin() == 2
+    assert model.details["chosen_by"] == "k = 2 fits perfectly and takes no part in criteria"
+    assert "k = 2 fits perfectly" in repr(model)
+    assert "chosen_by" not in l0path.fit(X, X[:, 0] + rng.normal(size=90)).model("bic").details

@@ -28,7 +28,7 @@ from l0path.problem.verbs import loss_data
 from l0path.working_set import curvature, linear_algebra, newton
 from l0path.working_set.curvature import Local
 from l0path.working_set.model import make_model
-from l0path.working_set.refits import refit_in_turn
+from l0path.working_set.refits import refit_alone, refit_in_turn
 from l0path.working_set.rows import RowModel
 
 
@@ -65,6 +65,46 @@ def attempt(model, fit, exchanges, lambda2, aim, **how):
     """(fit, number) of the first of some exchanges that trials leave, (None, -1) for none."""
     table = model.local_table(fit, lambda2, exchanges.into, **how)
     return next(((new, e) for e, new in tried(model, fit, exchanges, table, aim)), (None, -1))
+
+
+@pytest.mark.parametrize("loss", ["smoothed_hinge", "huber", "poisson", "gamma"])
+def test_refits_do_not_start_above_the_null_model(loss):
+    """A column has left others with which it cancelled: 1000 Newton steps did not come back from
+    there under the hinge, and hundreds were taken under other losses.
+    """
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((120, 8))
+    eta = X[:, 0] + rng.logistic(size=120)
+    y = {"smoothed_hinge": eta > 0, "huber": eta, "poisson": rng.poisson(np.exp(X[:, 0]))}
+    path = l0path.fit(X, y.get(loss, np.exp(eta)), loss=loss, max_k=1)
+    model = make_model(pose(path._source.data))
+    model.grow(np.arange(8))
+    support = np.arange(6)
+    fit = model.refit(support, 0.0, 0.0)
+    start = np.full((1, 6), 1e5), 0.0
+    again = model.refit(support, 0.0, 0.0, (start[0][0], start[1]))
+    _, first = model.first_below(support[None], *start, (0.0, 0.0), np.inf)
+    for other in (again, first):
+        assert not other.flags
+        np.testing.assert_allclose(other.value, fit.value, rtol=1e-9)
+        np.testing.assert_allclose(other.b, fit.b, rtol=1e-4, atol=1e-6)
+    x = np.append(start[0], 0.0)
+    rows, box = model.row_data(model.Z), newton.Box(*model.bounds_of(support))
+    shrunk, stopping = newton.Shrinkage(0.0, 0.0), model.stopping(np.inf, True, model.null_value())
+    assert refit_alone(rows, support, shrunk, box, x, stopping)[0] == newton.ASTRAY
+
+
+@pytest.mark.parametrize(("seed", "k"), [(7, 35), (20, 40), (26, 30)])
+def test_hinges_that_are_zero_up_to_rounding_are_not_called_unconverged(seed, k):
+    """Steps go on for ever at 1e-29, where rounding of the predictors leaves the loss."""
+    rng = np.random.default_rng(seed)
+    X = np.cumsum(rng.normal(size=(100, 40)), axis=1) + 0.2 * rng.normal(size=(100, 40))
+    y = X[:, 0] + X[:, 5] - X[:, 7] + rng.normal(size=100) * 1.5 > 0
+    path = l0path.fit(X, y, loss="smoothed_hinge", max_k=1)
+    model = make_model(pose(path._source.data))
+    model.grow(np.arange(40))
+    fit = model.refit(np.arange(k), 0.0, 0.0)
+    assert 0.0 <= fit.value < 1e-20 and not fit.flags
 
 
 def test_refits_do_not_start_where_chord_steps_went_astray(monkeypatch):

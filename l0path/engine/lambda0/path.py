@@ -72,8 +72,8 @@ class Progress:
 
 
 def separated(fit):
-    """Whether a fit has no finite optimum."""
-    return FitStatus.SEPARATED in fit.flags
+    """Whether a fit has no finite optimum, or a loss that is beyond all numbers."""
+    return FitStatus.SEPARATED in fit.flags or not np.isfinite(fit.value)
 
 
 class Lambda0Path:

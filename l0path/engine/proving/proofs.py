@@ -10,7 +10,7 @@ from ...core.status import GLOBAL_GAP, End, FitStatus, Optimality, SearchEnd, re
 from ...exact.all_sizes.choice import make_search, refits, serves_nested
 from ...exact.all_sizes.rows import PenalisedRows, SizeRows
 from ...exact.contest import BranchAndBound
-from ...exact.result import certified, in_place_of
+from ...exact.result import certified, in_place_of, is_better
 from ...exact.search import CertificateSearch
 from ...exchange.local_search import LocalSearch
 from ...relaxation.path_bounds import COPIED_ENTRIES, bounded
@@ -160,7 +160,7 @@ def _attempt(setting, solutions, at, lambda2, budget, earlier=None):
         if number in wanted.found:
             fit = first_of_their_kind(problem, wanted.found[number], bool(lambda2))
             better = in_place_of(s, fit, problem, request.data, setting.weights)
-            s = better if better.objective < s.objective else s
+            s = better if is_better(better, s) else s
         proven = bounded(problem, s, bound)
         # what certify="auto" has not finished it leaves without a bound
         whole = proven.optimality == Optimality.GLOBAL or request.certify is True or proves

@@ -160,6 +160,7 @@ class ColumnExchanges(ExchangeStrategy):
         self.model.grow(proxy.W)
         self.model.reads += proxy.reads - held
         seed(self.model, null, max(self.pool.last // 2, 10), self.lambda1)
+        self.tell_apart()  # before refits, which nearly dependent columns slow down
         for support in () if self.predicted else found:  # else a sweep finds supports as low
             self.offer_support(support)
 

@@ -125,14 +125,15 @@ class PredictorsModel(NewtonRefits, GramModel):
         """As in `NewtonRefits`. Under lambda1 classes have a coefficient each, and the number
         common to those of a column is what makes the penalties least.
         """
-        shrunk, box, target, _ = rules
+        shrunk, box, target, _, highest = rules
         if not (shrunk.lambda1 and has_free_number(self.problem.loss)):
             return super()._descended(support, basis, start, rules)
         (_, S, _), (b, level), r = basis, start, self.T.shape[1]
         rows, (b, level) = self.class_rows._replace(Z=self.Z), (b @ self.T, level @ self.T)
         b = centered(b, shrunk.lambda1, shrunk.lambda2)
         x = (np.vstack([b, level]) if rows.intercept else b).T.flatten()
-        status, value, eta = refit_alone(rows, S, shrunk, box, x, self.stopping(target, True))
+        most = self.stopping(target, True, highest)
+        status, value, eta = refit_alone(rows, S, shrunk, box, x, most)
         x = x.reshape(r, -1).T @ self.back
         b, level = (x[:-1], x[-1]) if rows.intercept else (x, start[1])
         return (status, value, np.ascontiguousarray(b), level), eta
