@@ -316,6 +316,9 @@ def test_what_was_false_once_is_not_again(seed):
         ("columns", 242108),
         ("columns", 251050),
         ("baseline", 39),
+        ("columns", 252612),
+        ("coupled", 252421),
+        ("hierarchies", 252830),
     ],
 )
 def test_what_was_false_once_of_a_kind_is_not_again(kind, seed):

@@ -378,7 +378,9 @@ def face_where(functions, gone):
         slope, H = falls @ along, (along.T * (falls * (1.0 - falls))) @ along
         H[np.diag_indices_from(H)] += FLATTENED * np.trace(H) / z.size + np.finfo(float).tiny
         step = np.linalg.solve(H, slope)
-        if slope @ step < NO_DECREASE * falls.sum():
+        with np.errstate(over="ignore", invalid="ignore"):
+            promised = slope @ step  # beyond all numbers where curvatures have vanished
+        if not NO_DECREASE * falls.sum() <= promised < np.inf:
             return None  # an optimum: one of the functions falls along every direction
         before, length = np.logaddexp(0.0, -grows).sum(), 1.0
         while length > SHORTEST and np.logaddexp(0.0, -along @ (z + length * step)).sum() > before:

@@ -358,10 +358,11 @@ def with_constants(dual, a, tau):
     each = w * conjugate(problem.loss, y, r)
     # -log of the smallest number that a difference of order one can be
     logs = 1.0 if problem.quadratic else 40.0 + np.log1p(np.abs(y))
-    size = (
-        np.abs(each) + np.abs(a) * (1.0 + (1.0 + np.abs(y)) * logs + np.abs(r) + np.abs(o))
-    ).sum(axis=0)
-    norm = np.sqrt((a * r).sum(axis=0))
+    with np.errstate(over="ignore"):  # where slopes are beyond all numbers, a point bounds nothing
+        size = (
+            np.abs(each) + np.abs(a) * (1.0 + (1.0 + np.abs(y)) * logs + np.abs(r) + np.abs(o))
+        ).sum(axis=0)
+        norm = np.sqrt((a * r).sum(axis=0))
     return Points(a, tau, (o * a).sum(axis=0) - each.sum(axis=0), norm, size, norm)
 
 

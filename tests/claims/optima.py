@@ -28,6 +28,8 @@ def ahead(loss, y):
     unit = np.eye(y.size)
     if loss == "logistic":
         return unit * y
+    if loss == "binomial":  # shares
+        return np.vstack([unit[y > 0], -unit[y < 1]])
     if loss in ("poisson", "negative_binomial", "tweedie"):
         return np.vstack([-unit, unit[y > 0]])
     return np.empty((0, y.size))
