@@ -63,14 +63,17 @@ class ColumnExchanges(ExchangeStrategy):
 
     def start(self):
         """Seed the working columns, and compare the supports of the session."""
+        found = ()
         if not self.model.width > self.model.problem.forced.size:
             if self.model.problem.quadratic:
                 seed(self.model, self.pool.fits[0], self.pool.last, self.lambda1)
                 for _ in range(SCREENING_PASSES if self.exact else 0):
                     self.take_correlated()
             else:
-                self.start_from_squares()
-        self.tell_apart()
+                found = self.start_from_squares()
+        self.tell_apart()  # before refits, which nearly dependent columns slow down
+        for support in found:
+            self.offer_support(support)
         self.offer_all()
 
     def improve(self):
@@ -147,7 +150,7 @@ class ColumnExchanges(ExchangeStrategy):
 
     def start_from_squares(self):
         """The squared-loss path of slopes at the null fit, whose exact tables cost next to nothing:
-        its supports enter W and compete for their sizes.
+        its columns enter W, and its supports, which are returned, may compete for their sizes.
         """
         null = self.pool.fits[0]
         proxy, curvature = self.model.squares(null)
@@ -160,9 +163,7 @@ class ColumnExchanges(ExchangeStrategy):
         self.model.grow(proxy.W)
         self.model.reads += proxy.reads - held
         seed(self.model, null, max(self.pool.last // 2, 10), self.lambda1)
-        self.tell_apart()  # before refits, which nearly dependent columns slow down
-        for support in () if self.predicted else found:  # else a sweep finds supports as low
-            self.offer_support(support)
+        return () if self.predicted else found  # else a sweep finds supports as low
 
     def next_value(self):
         """Value of one more column than the last size, by its best addition; None when there is
