@@ -44,7 +44,7 @@ def support_recovery(path_or_coefficients: Path | ArrayLike, truth: Any) -> pd.D
         A fitted path of one response, of several, or of classes (rows are those of `path.table`,
         with its labels and its k), or coefficients in units of y and X, without the intercept, one
         column per model (rows are 0..m-1 or the column labels).
-    truth : Simulation, array-like of float, int or bool
+    truth : Simulation, array-like of float, str, int or bool
         Anything with `.beta` of shape (p,), or p floats: the true coefficients; for r responses or
         classes a table of floats (p, r), or p floats, whose zeros tell the true support. Strings:
         the names of the true features, each once. Integers: their column indices. p booleans: which

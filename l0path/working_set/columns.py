@@ -66,6 +66,19 @@ def independent_count(length):
     return np.count_nonzero(length > NO_LENGTH)
 
 
+def orthogonal_basis(Z):
+    """(columns (k, n), R (k, k)) with Z = R' columns, which are orthogonal and of unit mean square;
+    None for columns Z (k, n) that are dependent.
+    """
+    k, n = Z.shape
+    if k > n:
+        return None
+    Q, R = np.linalg.qr(Z.T)
+    if (np.abs(np.diagonal(R)) <= np.linalg.norm(R, axis=0) / CONDITION).any():
+        return None
+    return np.ascontiguousarray(np.sqrt(n) * Q.T), R / np.sqrt(n)
+
+
 class WorkingColumns:
     """The working columns: W (indices), where (p,) positions or -1, Z (capacity, n) one column a
     row.
@@ -169,13 +182,8 @@ class WorkingColumns:
         """`basis` of the columns at positions `at`, whether near combinations are known or not."""
         if self.boxed:
             return self.Z, at, None
-        if at.size > self.Z.shape[1]:  # more columns than rows have no basis
-            return self.Z, at, None
-        Q, R = np.linalg.qr(self.Z[at].T)
-        if (np.abs(np.diagonal(R)) <= np.linalg.norm(R, axis=0) / CONDITION).any():
-            return self.Z, at, None
-        root = np.sqrt(self.problem.X.n)
-        return np.ascontiguousarray(root * Q.T), np.arange(at.size), R / root
+        found = orthogonal_basis(self.Z[at])
+        return (self.Z, at, None) if found is None else (found[0], np.arange(at.size), found[1])
 
     def dependent(self, support):
         """Whether a support of working columns has combinations of the others, forced columns among
@@ -265,7 +273,8 @@ class WorkingColumns:
         least = max(2.0 / CONDITION, self.problem.rounding(self.W[few]))
         near = gap > size * least
         # a difference in rows of next to no weight is lost in sums, and counts
-        self.unclear |= bool(self._differ(order, rank, least)[~near].any())
+        if not (self.unclear or near.all()) and np.ptp(self.problem.weights):
+            self.unclear = bool(self._differ(order, rank, least)[~near].any())
         if near.any():
             members = np.abs(c[:, near]).max(axis=1) > np.sqrt(APART)
             found = self.W[np.append(order[:rank][members], order[rank:][near])]
@@ -284,8 +293,6 @@ class WorkingColumns:
         w = self.problem.weights
         A = self.Z[order][:, w > 0].T
         A = A / np.linalg.norm(A, axis=0).clip(1e-300)
-        if not np.ptp(w[w > 0]):  # sums have lost nothing
-            return np.zeros(order.size - rank, dtype=bool)
         c = np.linalg.lstsq(A[:, :rank], A[:, rank:], rcond=None)[0]
         gap = np.linalg.norm(A[:, rank:] - A[:, :rank] @ c, axis=0)
         return gap > (1.0 + np.abs(c).sum(axis=0)) * least

@@ -48,7 +48,7 @@ from ..problem.problem import Fit
 from ..problem.responses import null_start
 from ..problem.verbs import derivatives
 from . import newton
-from .columns import APART, CONDITION, WorkingColumns
+from .columns import APART, WorkingColumns, orthogonal_basis
 from .edges import along_edges
 from .refits import refit_in_turn
 
@@ -182,16 +182,13 @@ class _Restricted:
         dependent, on which steps do not arrive, and b has neither shrinkage nor bounds; else Z and
         None.
         """
-        k, n = self.Z.shape
         free = not (self.lambda1 or self.lambda2 or np.isfinite([self.lower, self.upper]).any())
-        if not (free and 1 < k <= n):
+        found = orthogonal_basis(self.Z) if free and len(self.Z) > 1 else None
+        if found is None:
             return self.Z, None
-        Q, R = np.linalg.qr(self.Z.T)
-        left = np.abs(np.diagonal(R)) / np.maximum(np.linalg.norm(R, axis=0), 1e-300)
-        if not 1.0 / CONDITION < left.min() < APART:
-            return self.Z, None
-        root = np.sqrt(n)
-        return np.ascontiguousarray(root * Q.T), R / root
+        R = found[1]
+        near = (np.abs(np.diagonal(R)) < APART * np.linalg.norm(R, axis=0)).any()
+        return found if near else (self.Z, None)
 
     def first(self, start):
         """(b, b0) to start from."""

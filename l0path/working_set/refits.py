@@ -3,6 +3,7 @@ supports that have no finite optimum (`limits`).
 """
 
 import math
+from functools import cached_property
 
 import numpy as np
 from scipy.linalg import qr, solve_triangular
@@ -45,7 +46,6 @@ class NewtonRefits:
         # the fits of supports without a finite optimum by their bytes, and None of such as have one
         # although curvatures have vanished to rounding
         self.limits = {}
-        self.highest = None  # the `null_value` once it was asked for
         self.untold = set()  # of those with None where linear programs did not tell, the bytes
         self.directions = Directions()
 
@@ -81,16 +81,11 @@ class NewtonRefits:
         """The Fit with these coefficients."""
         return Fit(support, b, float(level), value, flags)
 
+    @cached_property
     def null_value(self):
-        """The value of the null model, of which any support is capable."""
-        if self.highest is None:
-            none = np.empty((2, 0))
-            rows, x = self.row_data(self.Z), self.packed(*self.begin(None, 0))
-            no_steps = self.stopping(np.inf, True)._replace(max_iter=0)
-            rules = newton.Shrinkage(0.0, 0.0), newton.Box(*none)
-            S = np.empty(0, dtype=np.int64)
-            self.highest = refit_alone(rows, S, *rules, x, no_steps)[1]
-        return self.highest
+        """F without columns: refits that start above it have gone astray."""
+        none = np.empty(0, dtype=np.int64)
+        return self.value_at(self.fit_of(none, *self.begin(None, 0), 0.0), 0.0)
 
     def value_at(self, fit, lambda2):
         """F at the coefficients of a fit, which need not be an optimum."""
@@ -126,9 +121,9 @@ class NewtonRefits:
         target = np.inf if self.hidden(support, lambda2) else float(target)
         rules = newton.Shrinkage(float(lambda1), float(lambda2)), newton.Box(lower, upper)
         basis = self.basis(support, at) if free else (self.Z, at, None)
-        highest = np.inf if start is None else self.null_value()
-        rules = *rules, target, capped, highest
-        found, eta = self._descended(support, basis, (b, level), rules)
+        highest = np.inf if start is None else self.null_value
+        rules = *rules, target, capped
+        found, eta = self._descended(support, basis, (b, level), rules, highest)
         # columns that cancel, one of which has left: from such a start, where a loss of exp(eta) is
         # 1e300 and one that is straight far out has no curvature, steps take hundreds
         if start is not None and (found[0] == newton.ASTRAY or not np.isfinite(found[1])):
@@ -137,7 +132,7 @@ class NewtonRefits:
             # columns may be so nearly dependent that steps on them do not arrive
             basis = self.orthogonal(at)
             if basis[2] is not None:
-                rules = *rules[:2], np.inf, capped, np.inf
+                rules = *rules[:2], np.inf, capped
                 found, eta = self._descended(support, basis, found[2:], rules)
         status, value, b, level = found
         R = basis[2]
@@ -145,7 +140,7 @@ class NewtonRefits:
             return None
         if status == newton.SEPARATED:
             return self.limits[support.tobytes()]
-        # at a perfect fit slopes are no rounding
+        # slopes of a fit that is not perfect are no rounding
         still = status == newton.MAX_ITER and not p.perfect(value, 0.0)
         if still and b.ndim == 1 and np.isfinite(smoothness(p.loss)):
             still = not value - p.floor <= self._rounding_at_floor(at, b, level)
@@ -203,7 +198,7 @@ class NewtonRefits:
         basis = np.ascontiguousarray(root * Q[:, :r].T), np.arange(r), None
         at, level = self.begin((R[:r] @ fit.b[order] / root, fit.b0), r)
         unbounded = newton.Box(np.full(r, -np.inf), np.full(r, np.inf))
-        rules = newton.Shrinkage(0.0, 0.0), unbounded, np.inf, NO_RECESSION, np.inf
+        rules = newton.Shrinkage(0.0, 0.0), unbounded, np.inf, NO_RECESSION
         (status, value, b, level), _ = self._descended(J, basis, (at, level), rules)
         # what a direction below CLAIMED had added is not in the basis
         if status != newton.CONVERGED or value > fit.value + HIGHER * abs(fit.value):
@@ -212,12 +207,12 @@ class NewtonRefits:
         new = self.fit_of(J, fit.b + change, level, value)
         return fit._replace(b=new.b, b0=new.b0, value=value)
 
-    def _descended(self, support, basis, start, rules):
+    def _descended(self, support, basis, start, rules, highest=np.inf):
         """((status, F, b, level), predictors) after Newton steps on a support by a basis (Z, S, R),
-        see `WorkingColumns.basis`, from a start (b, level). rules: shrinkage, box, target, capped,
-        highest of `newton`. Where it ends as separated, `limits` has the fit.
+        see `WorkingColumns.basis`, from a start (b, level). rules: shrinkage, box, target, capped
+        of `newton`, as is highest. Where it ends as separated, `limits` has the fit.
         """
-        (Z, S, R), (b, level), (shrunk, box, target, capped, highest) = basis, start, rules
+        (Z, S, R), (b, level), (shrunk, box, target, capped) = basis, start, rules
         rows = self.row_data(Z)
         x = self.packed(b if R is None else R @ b, level)
         most = self.stopping(target, capped == NO_RECESSION, highest)

@@ -36,7 +36,7 @@ from .several.ordered import clear_optimum, ordered_table
 
 # bytes of slopes and their products with all columns that are kept for bounds
 SLOPE_BYTES = 1 << 28
-STEEPEST = 1e100  # slope of a row, whose products with columns are finite
+STEEPEST = 1e100  # the largest slope of a row: its products with columns are finite
 RECENT_NUMBERS = 2 << 20  # numbers in the curvatures that are kept of the last fits
 
 
@@ -136,7 +136,7 @@ class RowModel(NewtonRefits, WorkingColumns):
         """As `WorkingColumns.first_below`, in one kernel except for supports that need a second
         refit.
         """
-        limits = self.stopping(target, any(shrinkage), self.null_value())
+        limits = self.stopping(target, any(shrinkage), self.null_value)
         capped = limits.capped
         alone = starts is None or self.near is not None or (capped and self.boxed)
         if alone or not supports.size:

@@ -90,7 +90,7 @@ def test_refits_do_not_start_above_the_null_model(loss):
         np.testing.assert_allclose(other.b, fit.b, rtol=1e-4, atol=1e-6)
     x = np.append(start[0], 0.0)
     rows, box = model.row_data(model.Z), newton.Box(*model.bounds_of(support))
-    shrunk, stopping = newton.Shrinkage(0.0, 0.0), model.stopping(np.inf, True, model.null_value())
+    shrunk, stopping = newton.Shrinkage(0.0, 0.0), model.stopping(np.inf, True, model.null_value)
     assert refit_alone(rows, support, shrunk, box, x, stopping)[0] == newton.ASTRAY
 
 

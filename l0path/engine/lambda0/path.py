@@ -71,7 +71,7 @@ class Progress:
     stays: bool = False
 
 
-def separated(fit):
+def without_optimum(fit):
     """Whether a fit has no finite optimum, or a loss that is beyond all numbers."""
     return FitStatus.SEPARATED in fit.flags or not np.isfinite(fit.value)
 
@@ -190,7 +190,7 @@ class Lambda0Path:
         fit = self.points[-1].fit if self.points else self._base()
         while (lambda0 := self._next(fit)) is not None:
             self.clock.poll()
-            if separated(fit):  # a grid of one's own goes on: nothing below has a minimum
+            if without_optimum(fit):  # a grid of one's own goes on: nothing below has a minimum
                 self.points.append(Solved(lambda0, fit, np.nan))
                 continue
             fit = self._solve_at(lambda0, fit)
@@ -208,7 +208,7 @@ class Lambda0Path:
                     f"value would pass max_k={self.max_k}"
                 )
                 break
-            low = np.nan if separated(fit) else self.descent.lambda0_entry(fit)
+            low = np.nan if without_optimum(fit) else self.descent.lambda0_entry(fit)
             self.points.append(Solved(lambda0, fit, low))
             self._progress(lambda0, fit).width = self.model.width
         self.unreached = []
@@ -220,7 +220,7 @@ class Lambda0Path:
         first = None
         for i in range(len(self.points) - 2, -1, -1):
             here, start = self.points[i], self.points[i + 1].fit
-            if not self._progress(here.lambda0, start).from_there and not separated(start):
+            if not self._progress(here.lambda0, start).from_there and not without_optimum(start):
                 self._progress(here.lambda0, start).from_there = True
                 self.steps.restart(here.lambda0, start)
             progress = self._progress(here.lambda0, here.fit)
@@ -253,7 +253,7 @@ class Lambda0Path:
     def _base(self):
         """The fit above every lambda0: forced columns, and those of factor 0 that help."""
         if (
-            separated(self.null)
+            without_optimum(self.null)
             or not (self.descent.factor_all[self.descent.selectable] == 0).any()
         ):
             return self.null
@@ -265,12 +265,11 @@ class Lambda0Path:
         if self.grid is not None:
             return float(self.grid[count]) if count < self.grid.size else None
         if not count:
-            self._first = (
-                self.descent.lambda0_entry(fit) if self.model.width and not separated(fit) else 0.0
-            )
+            falls = self.model.width and not without_optimum(fit)
+            self._first = self.descent.lambda0_entry(fit) if falls else 0.0
             return self._first
         last = self.points[-1]
-        if separated(fit) or count >= self.dynamic.most or self.size(fit) >= self.max_k:
+        if without_optimum(fit) or count >= self.dynamic.most or self.size(fit) >= self.max_k:
             return None
         if not last.lambda_lo > 1e-9 * self._first or self.model.problem.perfect(
             fit.value, self.scale
@@ -321,7 +320,7 @@ class Lambda0Path:
         return [
             i
             for i, point in enumerate(self.points)
-            if not separated(point.fit)
+            if not without_optimum(point.fit)
             and self._progress(point.lambda0, point.fit).passed == number
         ]
 
@@ -371,7 +370,7 @@ class Lambda0Path:
     @property
     def result(self):
         """The models solved so far; valid at any time."""
-        ended = [s.fit for s in self.points if separated(s.fit)]
+        ended = [s.fit for s in self.points if FitStatus.SEPARATED in s.fit.flags]
         return SliceResult(
             points=tuple(map(self.point, self.points)),
             null=self.null,

@@ -121,13 +121,13 @@ class PredictorsModel(NewtonRefits, GramModel):
             value += self.shares_of_each[s] * fit.value
         return self.together(support, found, value)
 
-    def _descended(self, support, basis, start, rules):
+    def _descended(self, support, basis, start, rules, highest=np.inf):
         """As in `NewtonRefits`. Under lambda1 classes have a coefficient each, and the number
         common to those of a column is what makes the penalties least.
         """
-        shrunk, box, target, _, highest = rules
+        shrunk, box, target, _ = rules
         if not (shrunk.lambda1 and has_free_number(self.problem.loss)):
-            return super()._descended(support, basis, start, rules)
+            return super()._descended(support, basis, start, rules, highest)
         (_, S, _), (b, level), r = basis, start, self.T.shape[1]
         rows, (b, level) = self.class_rows._replace(Z=self.Z), (b @ self.T, level @ self.T)
         b = centered(b, shrunk.lambda1, shrunk.lambda2)
