@@ -299,7 +299,9 @@ def _beyond(path, s, data):
     """
     if path._meta.number("delta") is None:
         return None
-    residual = np.abs(data.y - linear_predictor(data.design, data.offset, s)).reshape(len(data.y), -1)
+    residual = np.abs(data.y - linear_predictor(data.design, data.offset, s)).reshape(
+        len(data.y), -1
+    )
     beyond = (residual > path._meta.number("delta")).any(axis=1)
     return int(np.count_nonzero(beyond & (data.weights > 0)))
 
