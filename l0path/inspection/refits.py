@@ -432,7 +432,12 @@ def fitted(loss, sm, path, s, table, how):
         offset=table.offset,
         **weighting(table),
     )
-    return _fitted_glm(model, {"tol": 1e-12, **how})
+    return _fitted_glm(model, {"tol": 1e-12, **how}, _start(path, s))
+
+
+def _start(path, s):
+    """The coefficients of a solution as parameters of statsmodels."""
+    return np.concatenate([[s.intercept], s.beta]) if path._meta.intercept else s.beta
 
 
 def weighting(table):
@@ -505,32 +510,42 @@ def negative_binomial_fitted(loss, sm, path, s, table, how):
             f"scale={how['scale']!r}: the refit of loss='negative_binomial' estimates theta in its "
             "place; leave scale out"
         )
-    start = np.concatenate([[s.intercept], s.beta]) if path._meta.intercept else s.beta
-    model = _negative_binomial(sm, table)
-    how = {"start_params": np.append(start, 1.0 / loss.theta), "disp": 0, "maxiter": 1000} | how
+    start, model = np.append(_start(path, s), 1.0 / loss.theta), _negative_binomial(sm, table)
+    how = {"start_params": start, "disp": 0, "maxiter": 1000} | how
     if "method" in how:
         return model.fit(**how)
     with recorded():  # the Newton steps that follow say whether it converged
-        near = model.fit(method="bfgs", **how)
-        if not near.params.to_numpy()[-1] * np.mean(table.endog) > POISSON_LIMIT:
-            # the likelihood is flat in alpha, and Newton steps would make it negative
-            counts = sm.GLM(
-                table.endog,
-                table.exog,
-                family=sm.families.Poisson(),
-                offset=table.offset,
-                **weighting(table),
-            )
-            kind = {name: how[name] for name in ("cov_type", "cov_kwds") if name in how}
-            poisson = _fitted_glm(counts, {"tol": 1e-12, **kind})
-            start = np.append(poisson.params, 1e-8)
-            results = model.fit(method="bfgs", **how | {"start_params": start})
-            if not _has_variances(results):  # rounding hides the curvature in alpha
-                covariance = np.full((len(start), len(start)), np.nan)
-                covariance[:-1, :-1] = poisson.cov_params()  # uncorrelated with alpha
-                take_covariance(results, covariance)
+        near = model.fit(method="bfgs", **how).params.to_numpy()
+    if near[-1] * np.mean(table.endog) > POISSON_LIMIT:
+        with recorded() as caught:
+            results = model.fit(method="newton", **how | {"start_params": near})
+        if results.params.to_numpy()[-1] > 0.0:
+            again(caught)
             return results
-    return model.fit(method="newton", **how | {"start_params": near.params.to_numpy()})
+    return _as_poisson(sm, model, table, how, near[:-1])
+
+
+def _as_poisson(sm, model, table, how, near):
+    """Counts whose variance is that of a Poisson distribution, or less: the likelihood is flat in
+    alpha, or largest at 0, and Newton steps would make alpha negative.
+    """
+    with recorded():
+        counts = sm.GLM(
+            table.endog,
+            table.exog,
+            family=sm.families.Poisson(),
+            offset=table.offset,
+            **weighting(table),
+        )
+        kind = {name: how[name] for name in ("cov_type", "cov_kwds") if name in how}
+        poisson = _fitted_glm(counts, {"tol": 1e-12, **kind}, near)
+        start = np.append(poisson.params, 1e-8)
+        results = model.fit(method="bfgs", **how | {"start_params": start})
+        if not _has_variances(results):  # rounding hides the curvature in alpha
+            covariance = np.full((len(start), len(start)), np.nan)
+            covariance[:-1, :-1] = poisson.cov_params()  # uncorrelated with alpha
+            take_covariance(results, covariance)
+        return results
 
 
 def _has_variances(results):
@@ -611,14 +626,21 @@ def multinomial_fitted(loss, sm, path, s, table, how):
     return (fit_ordered if path._meta.ordered else fit_classes)(path, s, table, how)
 
 
-def _fitted_glm(model, how):
-    """The fit of a GLM, its warning of separation in our words."""
+def _fitted_glm(model, how, near):
+    """The fit of a GLM, its warning of separation in our words; near: parameters from which it
+    begins where its own beginning leads nowhere.
+    """
     from statsmodels.tools.sm_exceptions import PerfectSeparationWarning
 
     kind = how.get("cov_type")
     unequal = kind in UNEQUAL[1:]  # all of which are HC0 in statsmodels
     with recorded() as caught:
-        results = model.fit(**how | ({"cov_type": "HC0"} if unequal else {}))
+        how = how | ({"cov_type": "HC0"} if unequal else {})
+        try:
+            results = model.fit(**how)
+        except ValueError:  # weights beyond all numbers
+            caught.clear()
+            results = model.fit(**{"start_params": near, **how})
     if unequal:
         take_unequal_variances(results, kind)
     apart = [w for w in caught if issubclass(w.category, PerfectSeparationWarning)]
