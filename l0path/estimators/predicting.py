@@ -37,9 +37,10 @@ class RegressorMethods(RegressorMixin):
         Returns
         -------
         ndarray of shape (m,) or (m, r)
-            Predicted means, in units of y.
+            Predicted means, in units of y. Linear predictors for a loss of your own that has no
+            mean.
         """
-        return self._predict(X, "response")
+        return self._predict(X, None)
 
 
 def _has_probabilities(self):

@@ -233,7 +233,10 @@ def survival_rows(path, X, y, **by_row):
         and checksum(SimpleNamespace(design=seen.design, response=response)) == path._meta.checksum
     )
     if same and path._meta.weighted and not seen.importance and seen.counts is None:
-        raise ValueError(WEIGHTED)
+        if path._source.data is None:
+            raise ValueError(WEIGHTED)
+        own, loss = survival_rows(path, None, None)
+        return own._replace(offset=seen.offset), loss
     rows = RefitRows(seen.design, seen.y, seen.weights, seen.offset, None, same)
     return rows._replace(counts=seen.counts, importance=seen.importance), loss
 

@@ -228,12 +228,13 @@ def _check(path, type):
         if traits.response == "survival":
             raise ValueError(
                 f"loss={path._meta.loss!r}: calibration curves are for probabilities, means and "
-                "quantiles; see plot_survival, and score_over_time for the Brier score"
+                "quantiles; see model.plot('survival', X, y), and model.score(X, y, times=...) "
+                "for the Brier score"
             )
         if not traits.link:
             raise ValueError(
                 f"loss={path._meta.loss!r} gives no probabilities to be calibrated; fit "
-                "loss='logistic', or see plot_roc"
+                "loss='logistic', or draw the ROC curve, plot('roc', X, y) or cv.plot_roc()"
             )
         return
     one_response(path, "a ROC curve")

@@ -360,6 +360,11 @@ def _factor(text, level, formula, language, used):
     it reads join `used`.
     """
     if level is not None and (column := column_of(text, formula.columns)) is not None:
+        if language is PYTHON and not isinstance(level[0], (str, int, float, np.generic)):
+            raise ValueError(
+                f"the levels of {text} are values of {type(level[0]).__name__}, which cannot be "
+                "written out; make text of them before the fit, or save the path and use predict"
+            )
         used[column] = None
         return language.level(column, level[0])
     column = text.strip("`")

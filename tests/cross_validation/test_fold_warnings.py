@@ -60,6 +60,7 @@ def test_a_fold_that_ends_early_repeats_its_last_solution_and_warns_once():
         ({"n_repeats": 0}, "n_repeats"),
         ({"cv": [([0, 1], [2])], "groups_cv": np.arange(60)}, "groups_cv"),
         ({"groups_cv": np.arange(5)}, "60 rows"),
+        ({"groups_cv": "clinic"}, r"pass the labels, X\['clinic'\]"),
         ({"groups_cv": np.arange(60) % 2}, "at least as many groups"),
         ({"scoring": "auc"}, "'mse'"),
         ({"scoring": "nonsense"}, "not known"),

@@ -93,6 +93,19 @@ def test_copies_count_rows_and_weights_have_no_scale():
     np.testing.assert_allclose(zero.bse, fewer.bse, rtol=1e-8)
 
 
+@pytest.mark.parametrize("loss", ["cox", "weibull"])
+@pytest.mark.parametrize("name", ["sample_weight", "freq_weight"])
+def test_the_rows_of_the_fit_given_anew_keep_their_weights(loss, name):
+    rng = np.random.default_rng(5)
+    X = pd.DataFrame(rng.standard_normal((70, 3)), columns=NAMES)
+    y = np.column_stack([np.exp(-X["a"] + rng.standard_normal(70)), rng.random(70) < 0.7])
+    X["weight"] = rng.integers(1, 4, 70)
+    model = l0path.fit(X, y, loss=loss, max_k=2, **{name: "weight"}).model(k=2)
+    own, given = model.refit(), model.refit(X, y)
+    np.testing.assert_allclose(given.params, own.params, rtol=1e-9)
+    np.testing.assert_allclose(given.bse, own.bse, rtol=1e-9)
+
+
 def test_a_loaded_path_refits_the_rows_of_its_fit(tmp_path):
     path = fitted("efron strata weighted")
     path.save(tmp_path / "path.l0")

@@ -233,6 +233,18 @@ def test_what_cannot_be_written_out_is_refused_by_name():
             refused()
 
 
+def test_levels_that_are_no_text_and_no_numbers_are_refused(tmp_path):
+    data = table()
+    data["y"] = response(data, "squared")
+    data["band"], data["day"] = pd.cut(data["a"], 3), pd.Timestamp("2020-01-01")
+    data.loc[::2, "day"] = pd.Timestamp("2020-03-01")
+    for term, kind in (("band", "Interval"), ("C(day)", "Timestamp")):
+        model = l0path.fit(f"y ~ {term}", data).model(k=1)
+        with pytest.raises(ValueError, match=f"are values of {kind}, which cannot be written out"):
+            model.to_python()
+        model.path.explore(tmp_path / "page.html")
+
+
 @pytest.mark.parametrize("odd", ["a\0b", "a\x1b[31mb", "a\u2028b\x85"])
 def test_names_that_python_cannot_read_as_they_are(odd):
     data = pd.DataFrame({odd: np.arange(20.0), "b": np.arange(20.0) % 3})

@@ -284,10 +284,10 @@ class ColumnExchanges(ExchangeStrategy):
         return grew
 
     def tried(self, fit):
-        """How many exchanges of a fit refits must refute; where they are predicted, few of one that
-        was compared with all others, for the sake of other sizes.
+        """How many exchanges of a fit refits must refute; few of one that was compared with all
+        others, which none of its own can improve, for the sake of other sizes.
         """
-        if self.predicted and fit.key == self.pool.compared:
+        if fit.key == self.pool.compared:
             return ON_THE_WAY
         return pairs_tried(self.settings, self.problem.refit_rows, fit.support.size)
 

@@ -416,11 +416,11 @@ class RefitNeighborhood:
         return Reach(last // 2, most_columns(self.model, self.lambda2, most), True)
 
     def refined(self, fit):
-        """The fit at full accuracy: refits are, which those of several predictors are; trials as
-        Newton's method leaves them, see `by_newton`.
+        """The fit at full accuracy: refits are, trials as Newton's method leaves them, see
+        `by_newton`.
         """
         key = fit.key
-        if not self.guesses or fit.b.ndim > 1 or fit.flags or not fit.support.size:
+        if not self.guesses or fit.flags or not fit.support.size:
             return fit
         most = fit.value + self._tolerance(fit.value)
         if key not in self.exact or not self.exact[key].value <= most:
