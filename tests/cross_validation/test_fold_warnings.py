@@ -321,6 +321,5 @@ def test_names_of_what_separates_are_not_looked_for_in_folds(monkeypatch):
     y[:15] = 1
     monkeypatch.setattr(engine, "story", counted)
     with pytest.warns(SeparationWarning, match="by x0.*also in 10 of 10 folds"):
-        cv = l0path.cv_fit(X, y, loss="logistic", lambda2=0, random_state=0)
+        l0path.cv_fit(X, y, loss="logistic", lambda2=0, random_state=0)
     assert told == ["at k = 1..4 features separate the classes quasi-completely by x0"]
-    assert told[0] in cv.path.status
