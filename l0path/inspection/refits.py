@@ -45,6 +45,7 @@ from .refit_results import (
     labels_by_row,
     pseudo_likelihood,
     refit_each,
+    refuse_one_cluster,
 )
 from .refit_rows import ALL, LABELS, prepared, recognized
 from .separated_refits import limit_in, separated, take_covariance, take_limit
@@ -274,16 +275,16 @@ def refit_rows(path, s, rows, **how):
     how = _checked(path._loss_record(), how, path, rows, at)
     with recorded() as caught:
         try:
-            results = fitted(path._loss_record(), sm, path, s, table, how)
-        except np.linalg.LinAlgError:
+            results = _fitted(path, sm, s, table, how)
+        except np.linalg.LinAlgError as error:
             kind = how.get("cov_type")
             if kind not in UNEQUAL:
-                raise
+                raise _no_residuals(table, how) from error
             # separated rows may have no leverages, or no curvature; those that are left have some
             less = {"cov_type": "nonrobust" if kind == "HC0" else "HC0"}
-            results = fitted(path._loss_record(), sm, path, s, table, how | less)
+            results = _fitted(path, sm, s, table, how | less)
             if limit_in(results, path, s, rows) is None:
-                raise
+                raise _no_residuals(table, how) from error
             if kind == "HC0":  # it follows below
                 getattr(results, "_results", results).cov_type = kind
     limit = limit_in(results, path, s, rows)
@@ -300,6 +301,23 @@ def refit_rows(path, s, rows, **how):
     take_limit(results, limit, covariance)
     warn_user(SeparationWarning(separated(path._loss_record(), limit.infinite)))
     return results
+
+
+def _fitted(path, sm, s, table, how):
+    """The results of statsmodels, which divides by the rows less the coefficients."""
+    try:
+        return fitted(path._loss_record(), sm, path, s, table, how)
+    except ZeroDivisionError as error:
+        raise _no_residuals(table, how) from error
+
+
+def _no_residuals(table, how):
+    """The error of standard errors that too few rows leave open."""
+    kind = f"cov_type={how['cov_type']!r}" if "cov_type" in how else "the robust regression"
+    return ValueError(
+        "{} has no standard errors here: {} rows are too few for {} coefficients; choose a smaller "
+        "k{}".format(kind, *table.exog.shape, ", or leave cov_type out" * ("cov_type" in how))
+    )
 
 
 def _of_terms_left(results, limit):
@@ -324,7 +342,7 @@ def _of_rows_left(path, s, limit, given, results):
     """
     import statsmodels.api as sm
 
-    (table, left, how), loss = given, path._loss_record()
+    table, left, how = given
     (m, v), size = limit.root.shape, len(results.params)
     if not v:
         limit = limit if size == m else limit.with_number(np.asarray(results.params)[-1])
@@ -345,7 +363,7 @@ def _of_rows_left(path, s, limit, given, results):
         by_row = {name: np.asarray(value)[left] for name, value in by_row.items()}
         how["cov_kwds"] = how["cov_kwds"] | by_row
     with recorded():
-        found = fitted(loss, sm, path, start, part, how)
+        found = _fitted(path, sm, start, part, how)
     inner, of_part = results._results, found._results
     inner.cov_type, inner.cov_kwds = of_part.cov_type, of_part.cov_kwds
     at[:v] = np.asarray(found.params)[:v]
@@ -432,6 +450,8 @@ def squared_fitted(loss, sm, path, s, table, how):
     else:
         model = sm.WLS(table.endog, table.exog, weights=table.weights)
     results, kind = model.fit(**how), how.get("cov_type")
+    if kind == "HC1" and results.df_resid < 1:
+        raise _no_residuals(table, how)
     if kind in ("HC2", "HC3"):
         checked_leverages(results, kind)
     return results
@@ -622,6 +642,8 @@ def _checked(loss, how, path, rows, at):
     for name in ("groups", "time"):
         if name in kwds:
             kwds[name] = labels_by_row(name, path, rows)[at]
+    if str(kind).startswith("cluster") and "groups" in kwds:
+        refuse_one_cluster(kwds["groups"])
     if not isinstance(loss, (Huber, Quantile, Multinomial)):
         linear = not isinstance(loss, (NegativeBinomial, Ordinal))
         squared = isinstance(loss, Squared)

@@ -188,7 +188,9 @@ def _events(path, target, predicted):
 
 
 def _histogram(ax, values, weight, limits):
-    """A histogram of predictions at the foot of the axes."""
+    """A histogram of predictions at the foot of the axes, none of equal predictions."""
+    if not limits[0] < limits[1]:
+        return
     height, edges = np.histogram(values, bins=25, range=limits, weights=weight)
     ax.bar(
         edges[:-1],
