@@ -72,7 +72,8 @@ class RefitNeighborhood:
 
     def refit(self, support, fit, target=np.inf):
         """Refit on a sorted support, starting from the coefficients of `fit`, unless these are far
-        out because there is no finite optimum; a fit that is known is returned.
+        out because there is no finite optimum, and no target is to be refuted; a fit that is known
+        is returned.
         """
         known = self.known.get(support.tobytes())
         if known is not None and (known.fit is not None or known.least >= target):
