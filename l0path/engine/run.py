@@ -477,7 +477,12 @@ def _response_among_columns(setting, solutions):
 
 
 def _separated(setting, slices):
-    """A text on the models without a finite optimum, "" where there are none."""
+    """A text on the models without a finite optimum, "" where there are none. Of fits of folds
+    nobody reads it: it says no more than that there are some.
+    """
+    if setting.request.row_counts is not None:
+        some = any(one.separated for one in slices)
+        return "models have no finite optimum" if some else ""
     models = {(k, fit.key): fit for one in slices for k, fit in one.separated}
     fits = [(k, fit) for (k, _), fit in sorted(models.items(), key=lambda item: item[0][0])]
     request = setting.request

@@ -43,16 +43,17 @@ def exchanges_of(model, fit, pairs):
 
 
 def by_refits(model, fit, pairs, shrinkage, aim):
-    """Every loss, lambda1, boxes: refits from the coefficients of the fit, unless these are far out
-    because there is no finite optimum.
+    """Every loss, lambda1, boxes: refits from the coefficients of the fit. Where these are far out,
+    because there is no finite optimum, the terms that have vanished there stay so in most of them,
+    and bounds refute at once what steps from 0 would take to the infimum.
     """
     if not pairs.size:
         return
     supports, starts = exchanged_supports(fit.support, fit.b, *pairs)
-    far, first = FitStatus.SEPARATED in fit.flags, 0
+    first = 0
     while first < len(supports):
-        some = None if far else starts[first:]
-        e, new = model.first_below(supports[first:], some, fit.b0, shrinkage, aim.target)
+        rest = supports[first:], starts[first:]
+        e, new = model.first_below(*rest, fit.b0, shrinkage, aim.target)
         if new is None:
             break
         yield first + e, new
