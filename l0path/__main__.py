@@ -15,7 +15,7 @@ from . import losses
 from .command_line import check_out, parser, read, ready, row_numbers, run_predict
 from .command_line.options import CLASS_RIDGE
 from .command_line.predicting import remember
-from .command_line.reading import as_numbers, complete_rows, refuse_short, some
+from .command_line.reading import as_numbers, complete_rows, nameless, refuse_short, some
 from .command_line.words import in_options
 from .formula import opened
 from .formula.frames import counted
@@ -174,6 +174,8 @@ def of_survival(options):
 def from_formula(frame, options, say):
     """(X, y, arguments of `fit`, {}) by the formula. Incomplete rows are dropped and printed."""
     frame = frame.drop(columns=columns(frame, options.drop, "--drop"))
+    unnamed = [c for c in frame.columns if nameless(c) and f"`{c}`" not in options.formula]
+    frame = frame.drop(columns=row_numbers(frame[unnamed], say))
     X, y, encoded = opened(
         options.formula,
         frame,

@@ -274,7 +274,8 @@ class Formula:
         if direct is not None and all(
             isinstance(dtype, np.dtype) and dtype.kind in "iufb" for dtype in rows.dtypes
         ):
-            self.names, self.terms = direct, [(name, [j]) for j, name in enumerate(direct)]
+            self.names = direct
+            self.terms = [(str(term), [j]) for j, term in enumerate(self.parsed()[1])]
             self.state = {"transforms": {}, "levels": {name: ("numerical", {}) for name in direct}}
             return Encoded(rows[direct], self, data.index)
         self.output = "sparse" if levels > SPARSE else "pandas"

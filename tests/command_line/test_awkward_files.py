@@ -241,3 +241,12 @@ def test_pictures_of_an_earlier_fit_do_not_stay(table, tmp_path, capsys):
     assert code == 0 and "of an earlier fit: coefficients.png, explore.html, loss.png" in said
     left = {file.name for file in (tmp_path / "o").iterdir()}
     assert left == {*"chosen.csv coefficients.csv table.csv path.npz model.json mine.png".split()}
+
+
+def test_row_numbers_are_no_feature_of_a_formula_that_names_none(table, tmp_path, capsys):
+    pd.read_csv(table)[["y", "a", "b"]].to_csv(tmp_path / "i.csv")
+    some = ["--no-plots", "--out", tmp_path / "o"]
+    code, said, _ = run(capsys, "fit", tmp_path / "i.csv", "--formula", "y ~ .", *some)
+    assert code == 0 and "row numbers are left out: 'Unnamed: 0'" in said and "p = 2;" in said
+    code, said, _ = run(capsys, "fit", tmp_path / "i.csv", "--formula", "y ~ a+`Unnamed: 0`", *some)
+    assert code == 0 and "left out" not in said and "p = 2;" in said
