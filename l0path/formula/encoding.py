@@ -278,6 +278,11 @@ class Formula:
             self.terms = [(str(term), [j]) for j, term in enumerate(self.parsed()[1])]
             self.state = {"transforms": {}, "levels": {name: ("numerical", {}) for name in direct}}
             return Encoded(rows[direct], self, data.index)
+        if self.intercept and "Intercept" in self.used():
+            raise ValueError(
+                f"formula {self.text!r} uses the column 'Intercept', whose name the intercept has; "
+                "take it out, as in 'y ~ . - Intercept', if it is constant, or rename it"
+            )
         self.output = "sparse" if levels > SPARSE else "pandas"
         spec = ModelSpec.from_spec(right_side(self), output=self.output, na_action="raise")
         matrix = model_matrix(self, spec, rows, learning=True)
