@@ -92,9 +92,12 @@ class ClassifierMethods(ClassifierMixin):
         Returns
         -------
         ndarray of shape (m,)
-            classes_[1] where the linear predictor is positive, else classes_[0]; of several classes
-            the one of largest predictor.
+            The class of largest probability by `predict_proba`, the first of equal ones. Of losses
+            without probabilities classes_[1] where the linear predictor is positive, else
+            classes_[0].
         """
+        if hasattr(self, "predict_proba"):
+            return self.classes_[self.predict_proba(X).argmax(axis=1)]
         eta = self.decision_function(X)
         at = (eta > 0).astype(np.int64) if eta.ndim == 1 else eta.argmax(axis=1)
         return self.classes_[at]
