@@ -97,7 +97,8 @@ class ClassifierMethods(ClassifierMixin):
             classes_[0].
         """
         if hasattr(self, "predict_proba"):
-            return self.classes_[self.predict_proba(X).argmax(axis=1)]
+            likely = self.predict_proba(X).argmax(axis=1)
+            return self.classes_[likely]
         eta = self.decision_function(X)
         at = (eta > 0).astype(np.int64) if eta.ndim == 1 else eta.argmax(axis=1)
         return self.classes_[at]
