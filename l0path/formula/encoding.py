@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from ..core.arguments import vector
+from ..designs.names import INTERCEPT
 from .expressions import names_and_terms, names_in, names_of, parse, right_side
 from .frames import complete, present, readied, text_named, without_contrasts
 from .functions import CODINGS, FACTORS, LEFT_SIDES, NAMES, TERMS, known
@@ -252,6 +253,11 @@ class Formula:
         """`Encoded` of complete rows, from which levels, knots and centers are taken."""
         from formulaic import ModelSpec
 
+        if INTERCEPT in self.used():
+            raise ValueError(
+                f"formula {self.text!r} uses the column {INTERCEPT!r}, whose name the intercept "
+                "has in tables of coefficients; rename it, or take it out if it is constant"
+            )
         rows = present(readied(data, self.used()))
         self.example = {
             name: (column.iloc[0], isinstance(column.dtype, pd.CategoricalDtype))

@@ -282,7 +282,10 @@ def refit_rows(path, s, rows, **how):
                 raise _no_residuals(table, how) from error
             # separated rows may have no leverages, or no curvature; those that are left have some
             less = {"cov_type": "nonrobust" if kind == "HC0" else "HC0"}
-            results = _fitted(path, sm, s, table, how | less)
+            try:
+                results = _fitted(path, sm, s, table, how | less)
+            except np.linalg.LinAlgError:  # as many coefficients as rows: an infinite dispersion
+                raise _no_residuals(table, how) from error
             if limit_in(results, path, s, rows) is None:
                 raise _no_residuals(table, how) from error
             if kind == "HC0":  # it follows below

@@ -76,6 +76,12 @@ BAD = {
         ValueError,
         "'a' more than once",
     ),
+    "the name of the intercept": (
+        ("y ~ .",),
+        dict(data=DATA.assign(**{"(Intercept)": np.arange(len(DATA)) ** 2.0})),
+        ValueError,
+        r"uses the column '\(Intercept\)'.*rename it",
+    ),
     "one level": (("y ~ c",), dict(data=DATA.assign(c="u")), ValueError, "makes no column"),
     "weights of no column": (
         ("y ~ a",),
