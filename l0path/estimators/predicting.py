@@ -52,6 +52,14 @@ def _has_probabilities(self):
     )
 
 
+def _probabilities(eta):
+    """Probabilities (m, r) of classes by what `decision_function` returns."""
+    if eta.ndim == 2:
+        return probabilities(eta)
+    with np.errstate(over="ignore"):
+        return np.column_stack([1.0 / (1.0 + np.exp(eta)), 1.0 / (1.0 + np.exp(-eta))])
+
+
 class ClassifierMethods(ClassifierMixin):
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -96,10 +104,9 @@ class ClassifierMethods(ClassifierMixin):
             without probabilities classes_[1] where the linear predictor is positive, else
             classes_[0].
         """
-        if hasattr(self, "predict_proba"):
-            likely = self.predict_proba(X).argmax(axis=1)
-            return self.classes_[likely]
         eta = self.decision_function(X)
+        if self.path_._meta.traits.link:
+            return self.classes_[_probabilities(eta).argmax(axis=1)]
         at = (eta > 0).astype(np.int64) if eta.ndim == 1 else eta.argmax(axis=1)
         return self.classes_[at]
 
@@ -117,11 +124,7 @@ class ClassifierMethods(ClassifierMixin):
         ndarray of shape (m, r)
             Probabilities of the r classes, in the order of classes_.
         """
-        eta = self.decision_function(X)
-        if eta.ndim == 2:
-            return probabilities(eta)
-        with np.errstate(over="ignore"):
-            return np.column_stack([1.0 / (1.0 + np.exp(eta)), 1.0 / (1.0 + np.exp(-eta))])
+        return _probabilities(self.decision_function(X))
 
     @available_if(_has_probabilities)
     def predict_log_proba(self, X: Matrix) -> np.ndarray:
