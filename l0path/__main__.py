@@ -15,7 +15,7 @@ from . import losses
 from .command_line import check_out, parser, read, ready, row_numbers, run_predict
 from .command_line.options import CLASS_RIDGE
 from .command_line.predicting import remember
-from .command_line.reading import as_numbers, complete_rows, refuse_short, some
+from .command_line.reading import as_numbers, complete_rows, nameless, refuse_short, some
 from .command_line.words import in_options
 from .formula import opened
 from .formula.frames import counted
@@ -40,7 +40,9 @@ def listed(text):
 
 
 def columns(frame, text, option):
-    """Names of columns of the file from a list with commas."""
+    """Names of columns of the file from a list with commas; one name may have commas of its own."""
+    if text in frame.columns:
+        return [text]
     for name in listed(text):
         if name not in frame.columns:
             near = difflib.get_close_matches(name, map(str, frame.columns), n=1)
@@ -118,28 +120,31 @@ def prepare(frame, options, say):
             "own there is no column of two values or more"
         )
     levels = {c: pd.Categorical(X[c]).categories.tolist() for c in text}
+    coded = {c: [f"{c}_{level}" for level in known[1:]] for c, known in levels.items()}
     if text:
         X = pd.get_dummies(X, columns=text, drop_first=True, dtype=float)
         say(f"text columns coded 0/1 against their first level: {some(text)}")
+    whole = options.include in [*coded, *X.columns]  # a name with commas of its own
+    include = [options.include] if whole else listed(options.include)
+    include = [column for name in include for column in coded.get(name, [name])]
     return (
         X,
         y,
         {
             **{argument: complete[name].to_numpy() for argument, name in by_row.items()},
-            "always_include": listed(options.include) or None,
-            "groups": groups_of(options.groups, levels),
+            "always_include": include or None,
+            "groups": groups_of(options.groups, coded),
         },
         levels,
     )
 
 
-def groups_of(text, levels):
+def groups_of(text, coded):
     """The lists of columns of --groups "a,b;c", a text column with all of its 0/1 columns; None
-    without. levels: {text column: its levels}.
+    without. coded: {text column: its 0/1 columns}.
     """
     if not text:
         return None
-    coded = {c: [f"{c}_{level}" for level in known[1:]] for c, known in levels.items()}
     return [
         [column for name in listed(part) for column in coded.get(name, [name])]
         for part in text.split(";")
@@ -169,6 +174,8 @@ def of_survival(options):
 def from_formula(frame, options, say):
     """(X, y, arguments of `fit`, {}) by the formula. Incomplete rows are dropped and printed."""
     frame = frame.drop(columns=columns(frame, options.drop, "--drop"))
+    unnamed = [c for c in frame.columns if nameless(c) and f"`{c}`" not in options.formula]
+    frame = frame.drop(columns=row_numbers(frame[unnamed], say))
     X, y, encoded = opened(
         options.formula,
         frame,
@@ -288,6 +295,8 @@ def in_order(y, options):
 
 def refuse_options(options):
     """Refuse options that do not go together, before the file is read."""
+    if options.cv is not None and options.cv < 2:
+        raise ValueError(f"--cv {options.cv} must be a whole number >= 2")
     for option, value in (
         ("--groups-cv", options.groups_cv),
         ("--scoring", options.scoring),
@@ -451,9 +460,7 @@ def run_fit(options, say=print):
     if options.certify is not None:
         certificate = path.certify(index=index, time_limit=options.certify)
         say(f"\n{certificate!r}")
-    write(path, cv, index, options, say)
-    columns = {"offset": options.offset, "strata": options.strata}
-    remember(options.out, path, index, levels, **columns)
+    write(path, cv, index, levels, options, say)
     return path, index
 
 
@@ -482,9 +489,15 @@ def show(path, cv, index, why, say):
     say(path.coef(index=index).to_string(float_format=lambda x: f"{x:.6g}"))
 
 
-def write(path, cv, index, options, say):
-    """Coefficients of all models, the table, the path file, the plots and the page."""
+PICTURES = ("coefficients.png", "loss.png", "cv.png", "survival.png", "explore.html")
+
+
+def write(path, cv, index, levels, options, say):
+    """Coefficients of all models, the table, the path file, the plots and the page. Pictures of an
+    earlier fit in the same folder are removed, because they would be taken for those of this one.
+    """
     options.out.mkdir(parents=True, exist_ok=True)
+    old = {name for name in PICTURES if (options.out / "path.npz").exists()}
     several = path._meta.responses is not None
     chosen, every = path.coef(index=index), path._every_coef()
     if not several:
@@ -499,7 +512,16 @@ def write(path, cv, index, options, say):
         table = table.join(cv.scores[["cv_mean", "cv_sd", "cv_se"]])
     table.to_csv(options.out / "table.csv", index_label="index")
     path.save(options.out / "path.npz")
-    files = ["chosen.csv", "coefficients.csv", "table.csv", "path.npz"]
+    remember(
+        options.out,
+        path,
+        index,
+        levels,
+        offset=options.offset,
+        strata=options.strata,
+        na_values=options.na_values,
+    )
+    files = ["chosen.csv", "coefficients.csv", "table.csv", "path.npz", "model.json"]
     if not options.no_plots:
         import matplotlib
 
@@ -523,7 +545,12 @@ def write(path, cv, index, options, say):
             time_limit=10,
         )
         files.append("explore.html")
-    say(f"\nwritten to {options.out}: {', '.join([*files, 'model.json'])}")
+    say(f"\nwritten to {options.out}: {', '.join(files)}")
+    old = [name for name in sorted(old - {*files}) if (options.out / name).exists()]
+    for name in old:
+        (options.out / name).unlink()
+    if old:
+        say(f"removed, because they are of an earlier fit: {', '.join(old)}")
 
 
 def main(argv=None):

@@ -192,3 +192,26 @@ def test_rows_without_the_column_of_the_strata_are_told_of_it():
     for call in (model.survival, model.score):
         with pytest.raises(ValueError, match=r"those that strata\(...\) of a formula names, has"):
             call(bare)
+
+
+@pytest.mark.parametrize("ties", ["efron", "breslow"])
+def test_survival_of_separated_models_beyond_the_range_of_exp(ties, tmp_path):
+    """The predictor falls with time by about 40 a row, so that each row alone counts among those at
+    risk at its own time: H of row i is the sum over times j <= i of exp(eta_i - eta_j).
+    """
+    n = 60
+    times, X = np.arange(1.0, n + 1), pd.DataFrame({"x": -40.0 * np.arange(n)})
+    y = pd.DataFrame({"time": times, "event": 1})
+    with pytest.warns(l0path.errors.SeparationWarning):
+        path = l0path.fit(X, y, loss=l0path.losses.Cox(ties=ties), max_k=1)
+    eta = np.asarray(path.predict(X, k=1, type="link"))
+    assert np.ptp(eta) > 1400  # no center serves all rows
+    found = path.model(k=1).survival(X).to_numpy()
+    logs = np.logaddexp.accumulate(-eta)  # of the hazard of a predictor of 0
+    with np.errstate(over="ignore"):
+        wanted = np.exp(-np.exp(eta[:, None] + logs))
+    np.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-300)
+    np.testing.assert_allclose(np.diag(found), np.exp(-1.0), rtol=1e-6)
+    path.save(tmp_path / "path.npz")
+    again = l0path.load(tmp_path / "path.npz").model(k=1).survival(X)
+    np.testing.assert_array_equal(again, found)

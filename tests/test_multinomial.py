@@ -169,6 +169,11 @@ def test_predictions_scores_and_files(tmp_path):
     assert path.details.loss[2] == pytest.approx(-np.log(picked).mean())
     confusion = path.model(k=2).confusion(table, y)
     assert np.trace(confusion) == np.sum(labels == y) and confusion.to_numpy().sum() == 50
+    assert confusion.equals(path.model(k=2).confusion(table, pd.DataFrame(y)))
+    with pytest.raises(ValueError, match="y is missing: pass the classes"):
+        path.model(k=2).confusion(table)
+    with pytest.raises(ValueError, match="different indexes"):
+        path.model(k=2).confusion(table, pd.Series(y, table.index)[::-1])
     criteria = path.score_table()
     assert criteria.df[2] == 6 and criteria.loglik[2] == pytest.approx(np.log(picked).sum())
     path.save(tmp_path / "path.npz")
@@ -331,3 +336,19 @@ def test_an_offset_for_each_row_changes_nothing_and_a_note_says_so():
     np.testing.assert_allclose(rows.details.objective, l0path.fit(X, y, **same).details.objective)
     assert any("of shape (n, 3)" in note for note in rows.notes)
     assert not l0path.fit(X, y, offset=offset, **same).notes
+
+
+def test_a_table_of_a_formula_has_the_true_classes_of_its_confusion():
+    rng = np.random.default_rng(1)
+    table = pd.DataFrame(rng.normal(size=(80, 4)), columns=list("abcd"))
+    table["kind"] = np.array(["u", "v", "w"])[
+        (table[["a", "b", "c"]] + rng.gumbel(size=(80, 3))).to_numpy().argmax(axis=1)
+    ]
+    table.loc[3, "a"] = np.nan
+    model = l0path.fit("kind ~ a + b + c + d", table, loss="multinomial", lambda2=0.01).model(k=4)
+    whole = table.drop(index=3)
+    found = model.confusion(table)
+    assert found.equals(model.confusion(whole, whole["kind"])) and found.to_numpy().sum() == 79
+    weights = np.arange(80.0)
+    weighted = model.confusion(table, sample_weight=weights)
+    assert weighted.to_numpy().sum() == weights.sum() - 3

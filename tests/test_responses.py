@@ -321,3 +321,12 @@ def test_recovery_of_the_columns_that_responses_share():
     assert l0path.diagnostics.support_recovery(path, B[:, 0]).exact.equals(found.exact)
     with pytest.raises(ValueError, match="truth has shape"):
         l0path.diagnostics.support_recovery(path, B[:, :2])
+
+
+def test_a_summary_counts_the_rows_beyond_delta_in_some_response():
+    X, Y, _ = drawn(3)
+    path = l0path.fit(X, Y, loss=l0path.losses.Huber(delta=0.7), max_k=2)
+    residual = np.abs(Y - np.asarray(path.predict(X, k=2)))
+    beyond = np.count_nonzero((residual > 0.7).any(axis=1))
+    text = str(path.model(k=2).summary())
+    assert f"delta = 0.7: {beyond} of {len(X)} rows are beyond in a response or more" in text

@@ -18,6 +18,7 @@ from l0path.engine.request import request
 from l0path.errors import SeparationWarning
 from l0path.problem.losses import make_loss
 from l0path.problem.recession import Face, face_of, functions_of
+from l0path.working_set import refits
 from l0path.working_set.limits import _terms_left, separation_of
 
 SEEDS = {  # some with separated rows on the path
@@ -403,3 +404,22 @@ def test_newton_steps_reach_the_optimum_of_what_is_left_by_themselves(monkeypatc
     monkeypatch.setattr(scipy.optimize, "minimize", refused)
     path = quiet(X, y, loss="multinomial")
     assert (path.details["status"] == "separated").sum() >= 3
+
+
+def test_few_exchanges_of_a_separated_fit_are_taken_to_their_infimum(monkeypatch):
+    # those of a fit that starts from 0 were all, a thousand of them
+    asked, own = [0], refits.limit_of
+
+    def counted(*given, **more):
+        asked[0] += 1
+        return own(*given, **more)
+
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(150, 20))
+    X[:, 0] = np.arange(150) < 20
+    y = (X[:, 1:6].sum(axis=1) + rng.logistic(size=150) > 0).astype(int)
+    y[:20] = 1
+    monkeypatch.setattr(refits, "limit_of", counted)
+    path = quiet(X, y, loss="logistic")
+    assert (path.details["status"] == "separated").sum() == 20
+    assert asked[0] < 400

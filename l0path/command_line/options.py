@@ -226,7 +226,12 @@ def add_columns(fit):
     fit.add_argument(
         "--drop", default="", help="columns to leave out, separated by commas (identifiers, say)"
     )
-    fit.add_argument("--include", default="", help="features in every model, separated by commas")
+    fit.add_argument(
+        "--include",
+        default="",
+        help="features in every model, separated by commas; a text column stands for all of its "
+        "0/1 columns",
+    )
     fit.add_argument(
         "--groups",
         metavar="GROUPS",

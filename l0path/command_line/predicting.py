@@ -39,6 +39,8 @@ def run_predict(options, say=print):
     beside = folder / BESIDE
     facts = json.loads(beside.read_text(encoding="utf-8")) if beside.exists() else {}
     index = _index(path, options)
+    if options.na_values is None:
+        options.na_values = facts.get("na_values")
     frame = ready(read(options.file, options, say), say)
     times, name, strata = _times(path, options), options.offset or facts.get("offset"), None
     beside = [name] if name else []
@@ -47,16 +49,17 @@ def run_predict(options, say=print):
         beside.append(strata)
     needed = _needed(path, index, beside)
     usable = _usable(frame, needed)
-    _refuse_text(path, frame.loc[usable, [c for c in needed if c != strata]])
+    rows = frame[usable].infer_objects()  # false and true with a gap are objects
+    _refuse_text(path, rows[[c for c in needed if c != strata]])
     if not usable.all():
         lacking = counted(missing(frame, needed))
         say(
             f"{(~usable).sum()} of {len(frame)} rows lack a value and get no prediction ({lacking})"
         )
-    offset = None if name is None else frame.loc[usable, name].to_numpy(dtype=float)
+    offset = None if name is None else rows[name].to_numpy(dtype=float)
     out = pd.DataFrame(index=pd.RangeIndex(len(frame), name="row"))
     if usable.any():
-        value = np.asarray(path.predict(frame[usable], index=index, offset=offset))
+        value = np.asarray(path.predict(rows, index=index, offset=offset))
         names = ["prediction"]
         if path._meta.responses is not None or path._meta.ordered:
             what = "prediction" if path.classes is None else "probability"
@@ -64,14 +67,14 @@ def run_predict(options, say=print):
         out[names] = np.nan
         out.loc[usable, names] = value.reshape(len(value), -1)
         if path.classes is not None:
-            labels = path.predict(frame[usable], index=index, offset=offset, type="class")
+            labels = path.predict(rows, index=index, offset=offset, type="class")
             out["class"] = pd.Series(np.asarray(labels, dtype=object), index=out.index[usable])
         if times:
-            rows = {
+            by_row = {
                 "offset": offset,
-                "strata": None if strata is None else frame.loc[usable, strata],
+                "strata": None if strata is None else rows[strata],
             }
-            curves = path.model(index=index).survival(frame[usable], times=times, **rows)
+            curves = path.model(index=index).survival(rows, times=times, **by_row)
             for t in times:
                 out[f"survival at {t:g}"] = pd.Series(curves[t].to_numpy(), out.index[usable])
     if path._meta.traits.response == "survival":
@@ -120,7 +123,7 @@ def _refuse_text(path, frame):
     if path._meta.formula is not None:  # which says for itself what it cannot read
         return
     text = {column for _, column, _ in path._meta.coded}
-    for name, column in frame.infer_objects().items():
+    for name, column in frame.items():
         if len(frame) and name not in text and not pd.api.types.is_numeric_dtype(column):
             said = as_numbers(name, column) or "the file has other values there"
             raise ValueError(f"the model needs numbers in the column {name!r}: {said}")

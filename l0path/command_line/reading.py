@@ -19,12 +19,18 @@ COMMON = (
     ("--encoding", {"help": "encoding of a CSV file (default utf-8; cp1252 is common in Europe)"}),
     (
         "--na-values",
-        {"default": "", "help": "further words for missing values, separated by commas"},
+        {
+            "metavar": "WORDS",
+            "help": "further words for missing values, separated by commas; with a comma in front "
+            "they take the place of NA, NaN, None, null and the like, and '' leaves empty cells "
+            "alone as missing",
+        },
     ),
 )  # options of every command that reads a data file
 
 
 LEAST_ROWS = 3
+THOUSANDS = r"[+-]?[1-9]\d{0,2}(,\d{3})+(\.\d+)?"
 MOST_WORDS = 4  # more different words among numbers are not taken for missing values
 
 
@@ -35,21 +41,20 @@ def read(file, options, say):
     if file.suffix in (".parquet", ".pq"):
         return pd.read_parquet(file)
     sep = "\t" if options.sep in ("tab", "\\t") else options.sep
-    words = [word.strip() for word in options.na_values.split(",") if word.strip()]
     if not sep or len(options.decimal) != 1 or sep == options.decimal:
         raise ValueError(
             f"--sep {sep!r} and --decimal {options.decimal!r} must be two different characters"
         )
-    encoding = options.encoding or _marked_encoding(file)
+    how = {
+        "sep": sep,
+        "decimal": options.decimal,
+        "encoding": options.encoding or _marked_encoding(file),
+        "skipinitialspace": True,
+    }
     try:
-        frame = pd.read_csv(
-            file,
-            sep=sep,
-            decimal=options.decimal,
-            encoding=encoding,
-            na_values=words or None,
-            skipinitialspace=True,
-        )
+        frame = pd.read_csv(file, **how, **missing_words(options))
+        if not isinstance(frame.index, pd.RangeIndex):
+            frame = _without_row_names(file, frame, how | missing_words(options), say)
     except UnicodeDecodeError as error:
         raise ValueError(
             f"{file} is not text in {error.encoding}: it holds the byte "
@@ -78,8 +83,58 @@ def read(file, options, say):
                 f"{file} has one column, and its header holds {shown}: pass --sep {shown}"
                 + (" and, for decimal commas, --decimal ','" if other == ";" else "")
             )
-    _tell_repeated(file, frame, sep, encoding, say)
+    _tell_repeated(file, frame, how, say)
+    words = missing_words(options)
+    if words.get("keep_default_na", True):
+        _tell_missing_words(file, frame, how, words.get("na_values", ()), say)
     return frame
+
+
+def missing_words(options):
+    """The arguments of `read_csv` that say which words stand for missing values."""
+    if options.na_values is None:
+        return {}
+    words = [word.strip() for word in options.na_values.split(",")]
+    return {"na_values": words, "keep_default_na": bool(words[0])}
+
+
+def _without_row_names(file, frame, how, say):
+    """The table of a file whose rows have more cells than its header. pandas takes the first of
+    them for row names, as R writes them, also where the others are empty, after a separator at the
+    end of each row.
+    """
+    beyond = frame.index.nlevels
+    if frame.iloc[:, -beyond:].isna().all(axis=None):
+        return pd.read_csv(file, **how, index_col=False)
+    say(
+        f"rows have {beyond} cell{'s' * (beyond > 1)} more than the header: the first "
+        f"{'is' if beyond == 1 else f'{beyond} are'} left out as row names"
+    )
+    return frame.reset_index(drop=True)
+
+
+def _tell_missing_words(file, frame, how, given, say):
+    """Say which words in columns of text were read as missing values, beside those that were given
+    for it: one may be a level.
+    """
+    text = [
+        at
+        for at, dtype in enumerate(frame.dtypes)
+        if not pd.api.types.is_numeric_dtype(dtype) and frame.iloc[:, at].isna().any()
+    ]
+    if not text:
+        return
+    raw = pd.read_csv(file, **how, dtype=str, keep_default_na=False)
+    for at in text:
+        column = frame.iloc[:, at]
+        words = raw.iloc[:, at][column.isna().to_numpy()].str.strip()
+        count = words[~words.isin(["", *given])].value_counts()
+        if len(count) and column.map(lambda v: isinstance(v, str)).any():
+            shown = " and ".join(f"{word!r} ({times} times)" for word, times in count.items())
+            say(
+                f"note: {column.name} has {shown}, read as missing; --na-values '' reads such "
+                "words as text, and --na-values ',NA' all of them but NA"
+            )
 
 
 def _marked_encoding(file):
@@ -102,11 +157,9 @@ def _marked_encoding(file):
     return None
 
 
-def _tell_repeated(file, frame, sep, encoding, say):
+def _tell_repeated(file, frame, how, say):
     """Say how columns are called whose names the header has more than once."""
-    header = pd.read_csv(
-        file, sep=sep, encoding=encoding, skipinitialspace=True, header=None, nrows=1, dtype=str
-    ).iloc[0]
+    header = pd.read_csv(file, **how, header=None, nrows=1, dtype=str).iloc[0]
     if len(header) != frame.shape[1]:
         return
     for name, count in header.dropna().value_counts().items():
@@ -140,6 +193,16 @@ def as_numbers(name, column):
     """
     count, others, comma = numbers_in(column)
     total = int(column.notna().sum())
+    text = column.dropna().astype(str).str.strip()
+    with_commas = text[text.str.contains(",")]
+    if len(with_commas) and with_commas.str.fullmatch(THOUSANDS).all():
+        bare = pd.to_numeric(text.str.replace(",", ""), errors="coerce").notna().sum()
+        if 2 * bare > total:
+            return (
+                f"{bare} of {total} values of {name!r} are numbers, some with a comma, such as "
+                f"{with_commas.iloc[0]}: take commas between thousands out of the file; decimal "
+                "commas are read with --decimal ,"
+            )
     if 2 * count <= total:
         return None
     options = ["--decimal ,"] if comma else []
@@ -171,9 +234,12 @@ def refuse_short(file, frame):
 
 
 def ready(frame, say):
-    """The table without blanks at the ends of its text; columns that lost some are named."""
-    changed, out = [], frame.copy(deep=False)
-    for name in frame.columns:
+    """The table without blanks at the ends of its text, and without empty columns that have no
+    name, which separators at the ends of rows make; columns that lost some are named.
+    """
+    empty = [c for c in frame.columns if nameless(c) and frame[c].isna().all()]
+    changed, out = [], frame.drop(columns=empty)
+    for name in out.columns:
         if pd.api.types.is_object_dtype(frame[name]) or pd.api.types.is_string_dtype(frame[name]):
             bare = frame[name].map(lambda v: v.strip() if isinstance(v, str) else v)
             if not bare.equals(frame[name]):
@@ -182,6 +248,11 @@ def ready(frame, say):
     if changed:
         say(f"blanks at the ends of text are left out: {some(changed)}")
     return out
+
+
+def nameless(column):
+    """Whether the header has no name for a column."""
+    return str(column).startswith("Unnamed:") or not str(column).strip()
 
 
 def row_numbers(frame, say, kept=()):
@@ -196,8 +267,7 @@ def row_numbers(frame, say, kept=()):
         steps = np.diff(column.to_numpy(dtype=np.int64))
         if (steps <= 0).any():
             continue
-        nameless = str(name).startswith("Unnamed:") or not str(name).strip()
-        (left_out if nameless and (steps == 1).all() else suspects).append(name)
+        (left_out if nameless(name) and (steps == 1).all() else suspects).append(name)
     if left_out:
         say(f"row numbers are left out: {some(map(repr, left_out))}")
     if suspects:
@@ -215,7 +285,7 @@ def complete_rows(frame, say):
     """The rows without missing values. It is printed how many rows are dropped, and which columns
     cost them.
     """
-    out = frame.dropna()
+    out = frame.dropna().infer_objects()  # false and true with a gap are objects
     if len(out) == len(frame):
         return out
     lacking = counted(missing(frame, list(frame.columns)))

@@ -45,12 +45,16 @@ ARGUMENT = re.compile(
     rf"(?<![\w.-])({'|'.join(sorted(OPTIONS, key=len, reverse=True))})=(?!=)('[^']*'|\"[^\"]*\"|)"
 )
 
+NAME = re.compile(  # arguments that no English word and hardly a column is called, without a value
+    rf"(?<![\w.'-])(?:{'|'.join(name for name in OPTIONS if '_' in name)})(?![\w'(=])"
+)
+
 
 def in_options(text):
     """The text with the options of the command line: loss='squared' is --loss squared."""
     for pattern, option in PHRASES:
         text = re.sub(pattern, option, text)
-    return ARGUMENT.sub(_option, text)
+    return NAME.sub(lambda found: OPTIONS[found[0]], ARGUMENT.sub(_option, text))
 
 
 def _option(found):

@@ -170,6 +170,11 @@ def _drawn(count, data, groups, seed):
 
 def _labels(value, n, name):
     """Labels (n,) as integer codes."""
+    if isinstance(value, str):
+        raise ValueError(
+            f"{name}={value!r} names a column, which only the table of a formula has; pass the "
+            f"labels, X[{value!r}], and leave the column out of X if it is no feature"
+        )
     refuse_masked(value, name)
     array = value if isinstance(value, (pd.Series, pd.Categorical)) else np.asarray(value)
     if np.ndim(array) != 1 or len(array) != n:

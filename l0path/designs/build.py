@@ -145,7 +145,7 @@ def _from_frame(X):
             if any(pd.api.types.is_object_dtype(dtype) for dtype in dtypes)
             else ""
         )
-        how = DATES if all(_is_date(dtype) for dtype in dtypes if not numeric[dtype]) else ENCODE
+        how = DATES if all(is_date(dtype) for dtype in dtypes if not numeric[dtype]) else ENCODE
         raise TypeError(f"X has columns that are not real numbers: {shown}; {remedy}{how}")
     check_shape(X.shape)
     kinds = set(dtypes)
@@ -159,7 +159,7 @@ def _from_frame(X):
     return Dense(out)
 
 
-def _is_date(dtype):
+def is_date(dtype):
     """Whether a dtype of pandas holds dates or spans of time."""
     types = pd.api.types
     return types.is_datetime64_any_dtype(dtype) or types.is_timedelta64_dtype(dtype)

@@ -123,15 +123,16 @@ class Session(NamedTuple):
         Random numbers of perturbations; None for a fixed seed.
     supports : sequence of ndarray
         Supports, or sets of groups, that compete for their sizes.
-    restarts : bool
-        Whether random restarts look for ways out of local optima.
+    thorough : bool
+        Whether random restarts look for ways out of local optima, and refits refute as many
+        exchanges of each fit as settings ask for, not a few.
     """
 
     clock: Clock
     listener: Callable[[Point], None] = ignore
     rng: np.random.Generator | None = None
     supports: tuple = ()
-    restarts: bool = True
+    thorough: bool = True
 
 
 class Engine(Protocol):

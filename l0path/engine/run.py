@@ -133,9 +133,11 @@ def _search(setting, number, earlier, bar):
     # restarts, by 0.07 % in the median; without a ridge more are, and by more. Beside a strong
     # ridge no start is needed: at ten times the mean square of a column, which the default grid
     # begins with, 6 of some 5500 sizes of 18 simulated sets are worse, by 0.002 % at most.
+    # Where refits decide, few exchanges of each fit are refuted: of some 18,500 sizes of folds
+    # with more rows than columns none changes, of 4400 with fewer 3.6 % are worse and 3.4 % better.
     strong = part.lambda2 > 5.0 * float(setting.problem.square.max(initial=0.0))
     warm = strong or (bool(starts) and part.lambda2 > 0)
-    restarts = not (warm and setting.request.row_counts is not None)
+    thorough = not (warm and setting.request.row_counts is not None)
     seen = set()
 
     def listener(point):
@@ -150,7 +152,7 @@ def _search(setting, number, earlier, bar):
         setting,
         setting.working_set,
         part,
-        Session(setting.control.clock, listener, None, starts, restarts),
+        Session(setting.control.clock, listener, None, starts, thorough),
     )
     if engine is None:
         return []
@@ -477,7 +479,12 @@ def _response_among_columns(setting, solutions):
 
 
 def _separated(setting, slices):
-    """A text on the models without a finite optimum, "" where there are none."""
+    """A text on the models without a finite optimum, "" where there are none. Of fits of folds
+    nobody reads it: it says no more than that there are some.
+    """
+    if setting.request.row_counts is not None:
+        some = any(one.separated for one in slices)
+        return "models have no finite optimum" if some else ""
     models = {(k, fit.key): fit for one in slices for k, fit in one.separated}
     fits = [(k, fit) for (k, _), fit in sorted(models.items(), key=lambda item: item[0][0])]
     request = setting.request

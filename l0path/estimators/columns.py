@@ -8,6 +8,8 @@ import scipy.sparse as sp
 from sklearn.utils.validation import validate_data
 
 from ..core.tables import pandas_of
+from ..designs.build import is_date
+from ..designs.checks import DATES
 from ..designs.protocol import is_design
 from ..problem.families.own import take_undecorated
 from ..problem.families.trials import in_two_columns
@@ -73,9 +75,13 @@ def checked(estimator, X, *y, **options):
     except (TypeError, ValueError) as error:
         # scikit-learn says what text is no number, and not where it stands
         table = pandas_of(X, "X")
-        text = isinstance(table, pd.DataFrame) and [
-            str(name) for name, column in table.items() if _has_text(column)
-        ]
+        columns = list(table.items()) if isinstance(table, pd.DataFrame) else []
+        text = [str(name) for name, column in columns if _has_text(column)]
+        dates = [str(name) for name, column in columns if is_date(column.dtype)]
+        if dates and not text:
+            raise ValueError(
+                f"X has columns that are not numbers: {', '.join(dates)}; {DATES}"
+            ) from error
         if not text:
             raise
         raise ValueError(

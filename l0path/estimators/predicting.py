@@ -37,9 +37,10 @@ class RegressorMethods(RegressorMixin):
         Returns
         -------
         ndarray of shape (m,) or (m, r)
-            Predicted means, in units of y.
+            Predicted means, in units of y. Linear predictors for a loss of your own that has no
+            mean.
         """
-        return self._predict(X, "response")
+        return self._predict(X, None)
 
 
 def _has_probabilities(self):
@@ -49,6 +50,14 @@ def _has_probabilities(self):
     raise AttributeError(
         f"loss={self.loss!r} has no probabilities; use decision_function, or loss='logistic'"
     )
+
+
+def _probabilities(eta):
+    """Probabilities (m, r) of classes by what `decision_function` returns."""
+    if eta.ndim == 2:
+        return probabilities(eta)
+    with np.errstate(over="ignore"):
+        return np.column_stack([1.0 / (1.0 + np.exp(eta)), 1.0 / (1.0 + np.exp(-eta))])
 
 
 class ClassifierMethods(ClassifierMixin):
@@ -91,10 +100,13 @@ class ClassifierMethods(ClassifierMixin):
         Returns
         -------
         ndarray of shape (m,)
-            classes_[1] where the linear predictor is positive, else classes_[0]; of several classes
-            the one of largest predictor.
+            The class of largest probability by `predict_proba`, the first of equal ones. Of losses
+            without probabilities classes_[1] where the linear predictor is positive, else
+            classes_[0].
         """
         eta = self.decision_function(X)
+        if self.path_._meta.traits.link:
+            return self.classes_[_probabilities(eta).argmax(axis=1)]
         at = (eta > 0).astype(np.int64) if eta.ndim == 1 else eta.argmax(axis=1)
         return self.classes_[at]
 
@@ -112,11 +124,7 @@ class ClassifierMethods(ClassifierMixin):
         ndarray of shape (m, r)
             Probabilities of the r classes, in the order of classes_.
         """
-        eta = self.decision_function(X)
-        if eta.ndim == 2:
-            return probabilities(eta)
-        with np.errstate(over="ignore"):
-            return np.column_stack([1.0 / (1.0 + np.exp(eta)), 1.0 / (1.0 + np.exp(-eta))])
+        return _probabilities(self.decision_function(X))
 
     @available_if(_has_probabilities)
     def predict_log_proba(self, X: Matrix) -> np.ndarray:

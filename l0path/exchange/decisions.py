@@ -17,7 +17,7 @@ from ..working_set.newton import CONVERGED, MAX_ITER, rows_of
 from . import trials
 from .ordered.trials import first_below
 from .ranking import exchanged_supports
-from .trials import CLOSING, Exchanges, Goal
+from .trials import Exchanges, Goal
 
 # exchanges that are tried by the curvatures of a fit close by although all are to be refuted: where
 # one pays it is mostly the first (0.94 of the time of a logistic path, 1000 x 1000, in speed.py)
@@ -43,16 +43,17 @@ def exchanges_of(model, fit, pairs):
 
 
 def by_refits(model, fit, pairs, shrinkage, aim):
-    """Every loss, lambda1, boxes: refits from the coefficients of the fit, unless these are far out
-    because there is no finite optimum.
+    """Every loss, lambda1, boxes: refits from the coefficients of the fit. Where these are far out,
+    because there is no finite optimum, the terms that have vanished there stay so in most of them,
+    and bounds refute at once what steps from 0 would take to the infimum.
     """
     if not pairs.size:
         return
     supports, starts = exchanged_supports(fit.support, fit.b, *pairs)
-    far, first = FitStatus.SEPARATED in fit.flags, 0
+    first = 0
     while first < len(supports):
-        some = None if far else starts[first:]
-        e, new = model.first_below(supports[first:], some, fit.b0, shrinkage, aim.target)
+        rest = supports[first:], starts[first:]
+        e, new = model.first_below(*rest, fit.b0, shrinkage, aim.target)
         if new is None:
             break
         yield first + e, new
@@ -84,11 +85,8 @@ def tried(model, fit, exchanges, table, aim):
     `LocalTable` do not show to stay above the target of an `Aim`.
     """
     one, last, rows = aim.tie is None, -1, model.row_data(model.Z)
-    # steps of several predictors cost so much that Newton's method, which has the last word on
-    # these, gets to the optimum sooner
-    closing = CLOSING if fit.b.ndim == 1 else 1
     while last + 1 < exchanges.out.size:
-        goal = Goal(float(aim.target), one, aim.thorough, 0.0 if one else aim.tie, closing)
+        goal = Goal(float(aim.target), one, aim.thorough, 0.0 if one else aim.tie)
         rest = exchanges if last < 0 else exchanges.of(slice(last + 1, None))
         found = trials.tried(rows, table, rest, goal)
         if found.e < 0:
@@ -117,7 +115,7 @@ def _fit_of(model, fit, exchange, table, found, target):
     else:
         level = np.ravel(model.level(fit)) if b.ndim > 1 else fit.b0
     new, lambda2 = model.fit_of(support, b, level, found.F), table.lambda2
-    closed = found.promised <= trials.SMALL_PROMISE * abs(found.F) and fit.b.ndim == 1
+    closed = found.promised <= trials.SMALL_PROMISE * abs(found.F)
     if closed and (found.reach + model.nearer < model.REACH or lambda2 > 0):
         return new
     if found.F < fit.value:  # below all other coefficients of the support of the fit

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from ..core.arguments import vector
+from ..designs.names import INTERCEPT
 from .expressions import names_and_terms, names_in, names_of, parse, right_side
 from .frames import complete, present, readied, text_named, without_contrasts
 from .functions import CODINGS, FACTORS, LEFT_SIDES, NAMES, TERMS, known
@@ -252,6 +253,11 @@ class Formula:
         """`Encoded` of complete rows, from which levels, knots and centers are taken."""
         from formulaic import ModelSpec
 
+        if INTERCEPT in self.used():
+            raise ValueError(
+                f"formula {self.text!r} uses the column {INTERCEPT!r}, whose name the intercept "
+                "has in tables of coefficients; rename it, or take it out if it is constant"
+            )
         rows = present(readied(data, self.used()))
         self.example = {
             name: (column.iloc[0], isinstance(column.dtype, pd.CategoricalDtype))
@@ -274,9 +280,15 @@ class Formula:
         if direct is not None and all(
             isinstance(dtype, np.dtype) and dtype.kind in "iufb" for dtype in rows.dtypes
         ):
-            self.names, self.terms = direct, [(name, [j]) for j, name in enumerate(direct)]
+            self.names = direct
+            self.terms = [(str(term), [j]) for j, term in enumerate(self.parsed()[1])]
             self.state = {"transforms": {}, "levels": {name: ("numerical", {}) for name in direct}}
             return Encoded(rows[direct], self, data.index)
+        if self.intercept and "Intercept" in self.used():
+            raise ValueError(
+                f"formula {self.text!r} uses the column 'Intercept', whose name the intercept has; "
+                "take it out, as in 'y ~ . - Intercept', if it is constant, or rename it"
+            )
         self.output = "sparse" if levels > SPARSE else "pandas"
         spec = ModelSpec.from_spec(right_side(self), output=self.output, na_action="raise")
         matrix = model_matrix(self, spec, rows, learning=True)

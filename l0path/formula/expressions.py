@@ -6,6 +6,7 @@ import re
 from .functions import FACTORS, TERMS
 from .tree import Unreadable, read
 
+INTERCEPT = "1"  # its term, as text
 # the function that several responses of a left side are written as
 STACKED = "several_responses"
 
@@ -24,7 +25,7 @@ def parse(text, columns):
             f"`{one.expr}`" if one.eval_method.value == "lookup" else one.expr for one in lefts
         ]
         left = read(f"{STACKED}({', '.join(quoted)})").text
-    terms = [term for term in every if str(term) != "1"]
+    terms = [term for term in every if str(term) != INTERCEPT]
     if not terms:
         raise ValueError(
             f'formula {text!r} names no column on the right side; write "y ~ a + b", or "y ~ ." '
@@ -47,6 +48,11 @@ def _sides(text, columns):
     """
     from formulaic.formula import SimpleFormula
 
+    if INTERCEPT in columns and (has_dot(text) or f"`{INTERCEPT}`" in text):
+        raise ValueError(
+            f"formula {text!r} uses the column '1', which is the name of the intercept in "
+            "formulas; rename it, such as data.rename(columns={'1': 'x1'})"
+        )
     lefts, right = _parsed(text, columns)
     beside = {word: [] for word in TERMS}
     for word, inside in filter(None, map(_beside, right)):
@@ -187,7 +193,7 @@ def names_and_terms(spec):
     """(names of the columns but the intercept, [(term, their numbers)])."""
     names, terms = [], []
     for term, at in spec.term_indices.items():
-        own = [spec.column_names[j] for j in at if spec.column_names[j] != "Intercept"]
+        own = [spec.column_names[j] for j in at] if str(term) != INTERCEPT else []
         if own:
             terms.append((str(term), list(range(len(names), len(names) + len(own)))))
         names += own

@@ -10,7 +10,7 @@ import pandas as pd
 import scipy
 
 from ..core.arguments import shown
-from .expressions import calm, column_of
+from .expressions import INTERCEPT, calm, column_of
 from .tree import Values, compute, read
 
 # what is not finite is refused by name
@@ -84,7 +84,8 @@ def _materializer():
 
 def columns_of(matrix, output, index):
     """X: the matrix of formulaic without its intercept."""
-    kept = [j for j, name in enumerate(matrix.model_spec.column_names) if name != "Intercept"]
+    terms = matrix.model_spec.term_indices
+    kept = [j for term, at in terms.items() if str(term) != INTERCEPT for j in at]
     if output == "sparse":
         return scipy.sparse.csc_array(matrix.__wrapped__)[:, kept]
     return matrix.__wrapped__.iloc[:, kept].set_axis(index)

@@ -189,7 +189,9 @@ def _by_row(new, held, alpha):
         part = slice(start, min(start + step, len(new)))
         centers = new[part][:, held.fold]
         high[part] = _quantiles(centers + held.score, held.weight, alpha)
-        low[part] = -_quantiles(held.score - centers, held.weight, alpha)
+        with np.errstate(invalid="ignore"):  # an infinite error of an infinite mean
+            below = held.score - centers
+        low[part] = -_quantiles(np.where(np.isnan(below), np.inf, below), held.weight, alpha)
     return low, high
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from functools import partial
+
+import numpy as np
 import pandas as pd
 from statsmodels.duration.hazard_regression import PHReg
 
@@ -25,4 +28,16 @@ def named(results):
     for key in ("bse", "tvalues", "pvalues"):
         value = pd.Series(getattr(results, key), index=names)
         results._cache[key] = value  # where statsmodels keeps what it has computed
+    for name in ("t_test", "wald_test", "f_test", "wald_test_terms"):
+        setattr(results, name, partial(_unnamed, getattr(type(results), name), results))
     return results
+
+
+def _unnamed(method, results, *args, **kwargs):
+    """A test of statsmodels, which takes the coefficients for an array."""
+    params = results.params
+    results.params = np.asarray(params)  # an array already within another test
+    try:
+        return method(results, *args, **kwargs)
+    finally:
+        results.params = params

@@ -586,3 +586,14 @@ def labels_by_row(name, path, rows):
     if pd.isna(array).any():
         raise ValueError(f"cov_kwds[{name!r}] has missing values; give every row a label")
     return pd.factorize(array)[0] if array.ndim == 1 and array.dtype.kind in "OUSM" else array
+
+
+def refuse_one_cluster(labels):
+    """Refuse the labels of rows that all are in one cluster, or a cluster has no other one to be
+    compared with.
+    """
+    if labels.ndim == 1 and (labels == labels[0]).all():
+        raise ValueError(
+            "cov_kwds['groups'] has one label only, and cov_type='cluster' compares clusters; pass "
+            "the labels of two clusters or more, or leave cov_type out"
+        )

@@ -45,6 +45,7 @@ from .refit_results import (
     labels_by_row,
     pseudo_likelihood,
     refit_each,
+    refuse_one_cluster,
 )
 from .refit_rows import ALL, LABELS, prepared, recognized
 from .separated_refits import limit_in, separated, take_covariance, take_limit
@@ -274,16 +275,19 @@ def refit_rows(path, s, rows, **how):
     how = _checked(path._loss_record(), how, path, rows, at)
     with recorded() as caught:
         try:
-            results = fitted(path._loss_record(), sm, path, s, table, how)
-        except np.linalg.LinAlgError:
+            results = _fitted(path, sm, s, table, how)
+        except np.linalg.LinAlgError as error:
             kind = how.get("cov_type")
             if kind not in UNEQUAL:
-                raise
+                raise _no_residuals(table, how) from error
             # separated rows may have no leverages, or no curvature; those that are left have some
             less = {"cov_type": "nonrobust" if kind == "HC0" else "HC0"}
-            results = fitted(path._loss_record(), sm, path, s, table, how | less)
+            try:
+                results = _fitted(path, sm, s, table, how | less)
+            except np.linalg.LinAlgError:  # as many coefficients as rows: an infinite dispersion
+                raise _no_residuals(table, how) from error
             if limit_in(results, path, s, rows) is None:
-                raise
+                raise _no_residuals(table, how) from error
             if kind == "HC0":  # it follows below
                 getattr(results, "_results", results).cov_type = kind
     limit = limit_in(results, path, s, rows)
@@ -300,6 +304,23 @@ def refit_rows(path, s, rows, **how):
     take_limit(results, limit, covariance)
     warn_user(SeparationWarning(separated(path._loss_record(), limit.infinite)))
     return results
+
+
+def _fitted(path, sm, s, table, how):
+    """The results of statsmodels, which divides by the rows less the coefficients."""
+    try:
+        return fitted(path._loss_record(), sm, path, s, table, how)
+    except ZeroDivisionError as error:
+        raise _no_residuals(table, how) from error
+
+
+def _no_residuals(table, how):
+    """The error of standard errors that too few rows leave open."""
+    kind = f"cov_type={how['cov_type']!r}" if "cov_type" in how else "the robust regression"
+    return ValueError(
+        "{} has no standard errors here: {} rows are too few for {} coefficients; choose a smaller "
+        "k{}".format(kind, *table.exog.shape, ", or leave cov_type out" * ("cov_type" in how))
+    )
 
 
 def _of_terms_left(results, limit):
@@ -324,7 +345,7 @@ def _of_rows_left(path, s, limit, given, results):
     """
     import statsmodels.api as sm
 
-    (table, left, how), loss = given, path._loss_record()
+    table, left, how = given
     (m, v), size = limit.root.shape, len(results.params)
     if not v:
         limit = limit if size == m else limit.with_number(np.asarray(results.params)[-1])
@@ -345,7 +366,7 @@ def _of_rows_left(path, s, limit, given, results):
         by_row = {name: np.asarray(value)[left] for name, value in by_row.items()}
         how["cov_kwds"] = how["cov_kwds"] | by_row
     with recorded():
-        found = fitted(loss, sm, path, start, part, how)
+        found = _fitted(path, sm, start, part, how)
     inner, of_part = results._results, found._results
     inner.cov_type, inner.cov_kwds = of_part.cov_type, of_part.cov_kwds
     at[:v] = np.asarray(found.params)[:v]
@@ -414,7 +435,12 @@ def fitted(loss, sm, path, s, table, how):
         offset=table.offset,
         **weighting(table),
     )
-    return _fitted_glm(model, {"tol": 1e-12, **how})
+    return _fitted_glm(model, {"tol": 1e-12, **how}, _start(path, s))
+
+
+def _start(path, s):
+    """The coefficients of a solution as parameters of statsmodels."""
+    return np.concatenate([[s.intercept], s.beta]) if path._meta.intercept else s.beta
 
 
 def weighting(table):
@@ -432,6 +458,8 @@ def squared_fitted(loss, sm, path, s, table, how):
     else:
         model = sm.WLS(table.endog, table.exog, weights=table.weights)
     results, kind = model.fit(**how), how.get("cov_type")
+    if kind == "HC1" and results.df_resid < 1:
+        raise _no_residuals(table, how)
     if kind in ("HC2", "HC3"):
         checked_leverages(results, kind)
     return results
@@ -485,32 +513,42 @@ def negative_binomial_fitted(loss, sm, path, s, table, how):
             f"scale={how['scale']!r}: the refit of loss='negative_binomial' estimates theta in its "
             "place; leave scale out"
         )
-    start = np.concatenate([[s.intercept], s.beta]) if path._meta.intercept else s.beta
-    model = _negative_binomial(sm, table)
-    how = {"start_params": np.append(start, 1.0 / loss.theta), "disp": 0, "maxiter": 1000} | how
+    start, model = np.append(_start(path, s), 1.0 / loss.theta), _negative_binomial(sm, table)
+    how = {"start_params": start, "disp": 0, "maxiter": 1000} | how
     if "method" in how:
         return model.fit(**how)
     with recorded():  # the Newton steps that follow say whether it converged
-        near = model.fit(method="bfgs", **how)
-        if not near.params.to_numpy()[-1] * np.mean(table.endog) > POISSON_LIMIT:
-            # the likelihood is flat in alpha, and Newton steps would make it negative
-            counts = sm.GLM(
-                table.endog,
-                table.exog,
-                family=sm.families.Poisson(),
-                offset=table.offset,
-                **weighting(table),
-            )
-            kind = {name: how[name] for name in ("cov_type", "cov_kwds") if name in how}
-            poisson = _fitted_glm(counts, {"tol": 1e-12, **kind})
-            start = np.append(poisson.params, 1e-8)
-            results = model.fit(method="bfgs", **how | {"start_params": start})
-            if not _has_variances(results):  # rounding hides the curvature in alpha
-                covariance = np.full((len(start), len(start)), np.nan)
-                covariance[:-1, :-1] = poisson.cov_params()  # uncorrelated with alpha
-                take_covariance(results, covariance)
+        near = model.fit(method="bfgs", **how).params.to_numpy()
+    if near[-1] * np.mean(table.endog) > POISSON_LIMIT:
+        with recorded() as caught:
+            results = model.fit(method="newton", **how | {"start_params": near})
+        if results.params.to_numpy()[-1] > 0.0:
+            again(caught)
             return results
-    return model.fit(method="newton", **how | {"start_params": near.params.to_numpy()})
+    return _as_poisson(sm, model, table, how, near[:-1])
+
+
+def _as_poisson(sm, model, table, how, near):
+    """Counts whose variance is that of a Poisson distribution, or less: the likelihood is flat in
+    alpha, or largest at 0, and Newton steps would make alpha negative.
+    """
+    with recorded():
+        counts = sm.GLM(
+            table.endog,
+            table.exog,
+            family=sm.families.Poisson(),
+            offset=table.offset,
+            **weighting(table),
+        )
+        kind = {name: how[name] for name in ("cov_type", "cov_kwds") if name in how}
+        poisson = _fitted_glm(counts, {"tol": 1e-12, **kind}, near)
+        start = np.append(poisson.params, 1e-8)
+        results = model.fit(method="bfgs", **how | {"start_params": start})
+        if not _has_variances(results):  # rounding hides the curvature in alpha
+            covariance = np.full((len(start), len(start)), np.nan)
+            covariance[:-1, :-1] = poisson.cov_params()  # uncorrelated with alpha
+            take_covariance(results, covariance)
+        return results
 
 
 def _has_variances(results):
@@ -591,14 +629,21 @@ def multinomial_fitted(loss, sm, path, s, table, how):
     return (fit_ordered if path._meta.ordered else fit_classes)(path, s, table, how)
 
 
-def _fitted_glm(model, how):
-    """The fit of a GLM, its warning of separation in our words."""
+def _fitted_glm(model, how, near):
+    """The fit of a GLM, its warning of separation in our words; near: parameters from which it
+    begins where its own beginning leads nowhere.
+    """
     from statsmodels.tools.sm_exceptions import PerfectSeparationWarning
 
     kind = how.get("cov_type")
     unequal = kind in UNEQUAL[1:]  # all of which are HC0 in statsmodels
     with recorded() as caught:
-        results = model.fit(**how | ({"cov_type": "HC0"} if unequal else {}))
+        how = how | ({"cov_type": "HC0"} if unequal else {})
+        try:
+            results = model.fit(**how)
+        except ValueError:  # weights beyond all numbers
+            caught.clear()
+            results = model.fit(**{"start_params": near, **how})
     if unequal:
         take_unequal_variances(results, kind)
     apart = [w for w in caught if issubclass(w.category, PerfectSeparationWarning)]
@@ -622,6 +667,8 @@ def _checked(loss, how, path, rows, at):
     for name in ("groups", "time"):
         if name in kwds:
             kwds[name] = labels_by_row(name, path, rows)[at]
+    if str(kind).startswith("cluster") and "groups" in kwds:
+        refuse_one_cluster(kwds["groups"])
     if not isinstance(loss, (Huber, Quantile, Multinomial)):
         linear = not isinstance(loss, (NegativeBinomial, Ordinal))
         squared = isinstance(loss, Squared)

@@ -19,6 +19,7 @@ from ..core.printed import Table
 from ..core.status import FitStatus
 from ..core.types import Matrix
 from ..paths import Model
+from ..paths.predicting import linear_predictor
 from ..problem.solution import present
 from .group_neighbors import GroupNeighbors
 from .neighbors import ExchangePairs, Neighbors
@@ -104,6 +105,7 @@ class Summary:
         if h["delta"] is not None:
             flags.append(
                 f"delta = {h['delta']:.4g}: {h['beyond_delta']} of {h['n']} rows are beyond"
+                + (" in a response or more" if "norm" in self.table else "")
             )
         return [
             first,
@@ -292,16 +294,16 @@ def neighbors_of(path, index, X=None, y=None):
 
 
 def _beyond(path, s, data):
-    """Number of rows of positive weight that a Huber fit counts linearly; None for other
-    losses.
+    """Number of rows of positive weight that a Huber fit counts linearly, of several responses in
+    one of them at least; None for other losses.
     """
     if path._meta.number("delta") is None:
         return None
-    eta = s.intercept + (data.design.dot(s.support, s.beta) if s.support.size else 0.0)
-    eta = eta if data.offset is None else eta + data.offset
-    return int(
-        np.count_nonzero((np.abs(data.y - eta) > path._meta.number("delta")) & (data.weights > 0))
+    residual = np.abs(data.y - linear_predictor(data.design, data.offset, s)).reshape(
+        len(data.y), -1
     )
+    beyond = (residual > path._meta.number("delta")).any(axis=1)
+    return int(np.count_nonzero(beyond & (data.weights > 0)))
 
 
 def _all_refitted(near):

@@ -34,6 +34,7 @@ from .refit_results import (
     exog_of,
     label,
     labels_by_row,
+    refuse_one_cluster,
 )
 from .refit_rows import LABELS, index_of, prepared, recognized
 from .separated_refits import (
@@ -104,6 +105,7 @@ def refit_survival(path, s, given, covariance, how):
     clusters = None
     if cov_type == "cluster":
         clusters = labels_by_row("groups", path, rows)[keep]
+        refuse_one_cluster(clusters)
     offset = None if rows.offset is None else rows.offset[keep]
     event, mask = rows.y, rows.weights > 0
     counts = None if rows.counts is None else rows.counts[keep]
@@ -205,6 +207,7 @@ def _refit_weibull(origin, columns, cov_type, how):
         how = {**how, "cov_type": "HC0"}
     if cov_type == "cluster":
         labels = labels_by_row("groups", path, rows)[keep][at]
+        refuse_one_cluster(labels)
         how = {**how, "cov_type": "cluster"}
         how["cov_kwds"] = {"groups": labels, "use_correction": False}
     start = [best.level, *found.params, np.log(best.shape)]
@@ -233,7 +236,10 @@ def survival_rows(path, X, y, **by_row):
         and checksum(SimpleNamespace(design=seen.design, response=response)) == path._meta.checksum
     )
     if same and path._meta.weighted and not seen.importance and seen.counts is None:
-        raise ValueError(WEIGHTED)
+        if path._source.data is None:
+            raise ValueError(WEIGHTED)
+        own, loss = survival_rows(path, None, None)
+        return own._replace(offset=seen.offset), loss
     rows = RefitRows(seen.design, seen.y, seen.weights, seen.offset, None, same)
     return rows._replace(counts=seen.counts, importance=seen.importance), loss
 

@@ -14,8 +14,8 @@ from statsmodels.miscmodels.ordinal_model import OrderedModel
 from .threshold_models import ThresholdModel
 
 
-class Weighted:
-    """The weights of a model whose derivatives are differences of `loglikeobs`.
+class Weights:
+    """The weights of a model.
 
     Parameters
     ----------
@@ -30,6 +30,11 @@ class Weighted:
     def __init__(self, endog, exog, row_weights, **options):
         super().__init__(endog, exog, **options)
         self.row_weights = row_weights
+        self._init_keys.append("row_weights")  # a summary makes the model of no features
+
+
+class Weighted(Weights):
+    """The weights of a model whose derivatives are differences of `loglikeobs`."""
 
     def loglikeobs(self, params):
         """The weighted log-likelihood of each row."""
@@ -44,12 +49,8 @@ class WeightedThresholdModel(Weighted, ThresholdModel):
     """The same in terms of thresholds."""
 
 
-class WeightedMNLogit(sm.MNLogit):
-    """Several classes with weights. Parameters as of `Weighted`."""
-
-    def __init__(self, endog, exog, row_weights, **options):
-        super().__init__(endog, exog, **options)
-        self.row_weights = row_weights
+class WeightedMNLogit(Weights, sm.MNLogit):
+    """Several classes with weights."""
 
     def _probabilities(self, params):
         return self.cdf(self.exog @ params.reshape(self.K, -1, order="F"))
@@ -81,17 +82,12 @@ class WeightedMNLogit(sm.MNLogit):
         return out.reshape(P.shape[1] * self.K, -1)
 
 
-class WeightedNegativeBinomial(sm.NegativeBinomial):
-    """Counts with variance mean + alpha mean^2 (NB2) with weights. Parameters as of
-    `Weighted`.
+class WeightedNegativeBinomial(Weights, sm.NegativeBinomial):
+    """Counts with variance mean + alpha mean^2 (NB2) with weights.
 
     With r = 1 / alpha the log-likelihood of a row is log Gamma(y + r) - log Gamma(r) -
     log y! + r log(r / (r + mean)) + y log(mean / (r + mean)).
     """
-
-    def __init__(self, endog, exog, row_weights, **options):
-        super().__init__(endog, exog, **options)
-        self.row_weights = row_weights
 
     def _initialize(self):
         """Statsmodels keeps the functions of the likelihood as attributes of the object."""

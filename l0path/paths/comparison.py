@@ -295,13 +295,13 @@ def _estimated(path, s, results, ci):
     meta = path._meta
     names = [str(meta.names[j]) for j in s.support]
     first = _first_of_refits(meta)
+    m = len(first) + len(names)  # numbers of the loss, which have no row, come last
     if isinstance(results, dict):
         return [
-            _part(one, [f"{name}, {label}" for name in [*first, *names]], slice(None), ci)
+            _part(one, [f"{name}, {label}" for name in [*first, *names]], slice(m), ci)
             for label, one in results.items()
         ]
     if meta.traits.by_class:
-        m = len(first) + len(names)
         return [
             _part(
                 results,
@@ -311,7 +311,7 @@ def _estimated(path, s, results, ci):
             )
             for c, label in enumerate(meta.response_index[1:])
         ]
-    # thresholds come last in statsmodels, and numbers of the loss have no row
+    # thresholds come last in statsmodels
     order = [*names, *first] if meta.ordered else [*first, *names]
     return [_part(results, order, slice(len(order)), ci)]
 

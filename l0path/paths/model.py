@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from ..core import forward
 from ..core.arguments import level as checked_level
-from ..core.arguments import vector
+from ..core.arguments import same_index, vector
 from ..core.describing import model_line, signed
 from ..core.hints import refuse_attribute
 from ..core.types import Matrix
@@ -664,7 +664,7 @@ class Model:
     def confusion(
         self,
         X: Matrix,
-        y: ArrayLike,
+        y: ArrayLike | None = None,
         *,
         sample_weight: ArrayLike | None = None,
         offset: ArrayLike | None = None,
@@ -675,8 +675,9 @@ class Model:
         ----------
         X : array-like of shape (m, p), DataFrame, sparse matrix or design
             The rows, as in `Path.predict`.
-        y : array-like of shape (m,)
-            Their classes.
+        y : array-like of shape (m,), optional
+            Their classes. After a fit by a formula None takes them from the table X, without the
+            rows that have missing values.
         sample_weight, offset : array-like of shape (m,), optional
             The weights and the offset of the rows.
 
@@ -696,10 +697,16 @@ class Model:
         """
         if self.path.classes is None:
             one_response(self.path, "a table of true and predicted classes")
-        predicted = self.predict(X, "class", offset=offset)
-        weights = np.ones(len(predicted)) if sample_weight is None else sample_weight
+        given = {"sample_weight": sample_weight, "offset": offset}
+        same_index(X=X, y=y, **given)
+        X, y, given = self.path._given(X, y, **given)
+        if y is None:
+            raise ValueError("y is missing: pass the classes of these rows together with X=")
+        predicted = self.predict(X, "class", offset=given["offset"])
+        weights = given["sample_weight"]
+        weights = np.ones(len(predicted)) if weights is None else weights
         weights = vector(weights, len(predicted), "sample_weight")
-        table = pd.DataFrame({"true": np.asarray(y), "predicted": np.asarray(predicted)})
+        table = pd.DataFrame({"true": np.asarray(y).ravel(), "predicted": np.asarray(predicted)})
         unknown = ~table["true"].isin(self.path.classes)
         if unknown.any():
             raise ValueError(

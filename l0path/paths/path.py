@@ -880,7 +880,8 @@ class Path:
             if binary:  # several responses of 0 and 1
                 return (eta > 0).astype(int)
             if self._meta.traits.by_class or self._meta.ordered:
-                return np.asarray(self.classes)[eta.argmax(axis=-1)]
+                likely = mean_at(link, eta).argmax(axis=-1)  # the first of equal probabilities
+                return np.asarray(self.classes)[likely]
             return np.asarray(self.classes)[(eta > 0).astype(int)]
         if self._meta.traits.response == "survival":
             raise ValueError(

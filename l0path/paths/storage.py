@@ -360,8 +360,7 @@ def _baselines(solutions):
     return {
         "baseline_times": baselines[0].times,
         "baseline_block": baselines[0].block,
-        "baseline_center": np.array([one.center for one in baselines]),
-        "baseline_hazard": np.array([one.hazard for one in baselines]),
+        "baseline_log_hazard": np.array([one.log_hazard for one in baselines]),
     }
 
 
@@ -382,11 +381,16 @@ def _with_stored_baselines(solutions, meta, stored):
     block = stored.array("baseline_block", np.int64, (strata + 1,))
     if block[0] != 0 or block[-1] != times.size or (np.diff(block) < 0).any():
         raise ValueError("strata of the baseline hazards do not fit together")
-    center = stored.array("baseline_center", np.float64, (len(solutions),))
-    hazard = stored.array("baseline_hazard", np.float64, (len(solutions), times.size))
+    shape = (len(solutions), times.size)
+    if "baseline_log_hazard" in stored:
+        logs = stored.array("baseline_log_hazard", np.float64, shape)
+    else:  # files of version 0.1: hazards of rows whose predictor is a center
+        center = stored.array("baseline_center", np.float64, shape[:1])
+        with np.errstate(divide="ignore", invalid="ignore"):
+            logs = np.log(stored.array("baseline_hazard", np.float64, shape)) - center[:, None]
     return [
-        s._replace(baseline=Baseline(times, block, float(center[i]), hazard[i]))
-        for i, s in enumerate(solutions)
+        s._replace(baseline=Baseline(times, block, log))
+        for s, log in zip(solutions, logs, strict=True)
     ]
 
 

@@ -188,7 +188,9 @@ def _events(path, target, predicted):
 
 
 def _histogram(ax, values, weight, limits):
-    """A histogram of predictions at the foot of the axes."""
+    """A histogram of predictions at the foot of the axes, none of equal predictions."""
+    if not limits[0] < limits[1]:
+        return
     height, edges = np.histogram(values, bins=25, range=limits, weights=weight)
     ax.bar(
         edges[:-1],
@@ -228,12 +230,13 @@ def _check(path, type):
         if traits.response == "survival":
             raise ValueError(
                 f"loss={path._meta.loss!r}: calibration curves are for probabilities, means and "
-                "quantiles; see plot_survival, and score_over_time for the Brier score"
+                "quantiles; see model.plot('survival', X, y), and model.score(X, y, times=...) "
+                "for the Brier score"
             )
         if not traits.link:
             raise ValueError(
                 f"loss={path._meta.loss!r} gives no probabilities to be calibrated; fit "
-                "loss='logistic', or see plot_roc"
+                "loss='logistic', or draw the ROC curve, plot('roc', X, y) or cv.plot_roc()"
             )
         return
     one_response(path, "a ROC curve")

@@ -11,6 +11,7 @@ product of columns, levels of factors and functions of numbers, which are writte
 from __future__ import annotations
 
 import ast
+import re
 import textwrap
 from collections.abc import Callable, Mapping
 from itertools import pairwise
@@ -77,8 +78,9 @@ def _python_value(value):
 PYTHON = Language(
     number=lambda value: repr(float(value)),
     column=lambda name: f"data[{name!r}]",
-    flag=lambda name: f"data[{name!r}]",
-    level=lambda name, value: f"(data[{name!r}] == {_python_value(value)})",
+    # as arrays of floats: columns of pyarrow multiply no True and False
+    flag=lambda name: f"np.asarray(data[{name!r}], dtype=float)",
+    level=lambda name, value: f"np.asarray(data[{name!r}] == {_python_value(value)}, dtype=float)",
     power=lambda base, exponent: f"{base} ** {exponent}",
     call=lambda function, inside: f"np.{function}({inside})",
     means={"logit": "1.0 / (1.0 + np.exp(-({eta})))", "log": "np.exp({eta})"},
@@ -116,6 +118,7 @@ def python_code(model: Model) -> str:
         doc.append(f"offset: a number {each}, added to the linear predictor.")
     body = "\n".join(f"    {line}".rstrip() for line in doc)
     start, first, last, end = _around_sums(meta)
+    start = _by_text(names) + start
     sums = "".join(first + eta + last for eta in etas)
     thresholds = _thresholds(model) if meta.ordered else ()
     text = start + sums + end + _python_means(meta, ", ".join(map(repr, thresholds)))
@@ -161,6 +164,15 @@ def _around_sums(meta):
     return start, "            ", ",\n", f"        ],\n        axis=-1,\n    ){added}\n"
 
 
+def _by_text(names):
+    """The line after which the columns of a table have the names of the fit, which are texts; ""
+    where no name looks like that of a number, a date or another value.
+    """
+    if not any(re.match(r"[\W\d]|(None|True|False|nan|NaT)$", name) for name in names):
+        return ""
+    return '    data = {str(name): data[name] for name in getattr(data, "columns", data)}\n'
+
+
 def _python_means(meta, thresholds):
     """The lines of a function after that of eta. thresholds: of ordered classes, as text."""
     if meta.ordered:
@@ -203,6 +215,7 @@ def python_pieces(path: Path, columns: np.ndarray) -> dict:
     given = ", offset" if meta.has_offset else ""
     doc = [f"{_about(meta)}; data: a table, or a dictionary of arrays.", *_about_results(meta)]
     start, first, last, end = _around_sums(meta)
+    start = _by_text(used) + start
     return {
         "before": '"""A model fitted by l0path."""\n\nimport numpy as np\n\n\n'
         f'def predict(data{given}):\n    """' + "\n    ".join(doc) + f'"""\n{start}',
@@ -360,6 +373,11 @@ def _factor(text, level, formula, language, used):
     it reads join `used`.
     """
     if level is not None and (column := column_of(text, formula.columns)) is not None:
+        if language is PYTHON and not isinstance(level[0], (str, int, float, np.generic)):
+            raise ValueError(
+                f"the levels of {text} are values of {type(level[0]).__name__}, which cannot be "
+                "written out; make text of them before the fit, or save the path and use predict"
+            )
         used[column] = None
         return language.level(column, level[0])
     column = text.strip("`")

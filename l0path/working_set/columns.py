@@ -324,8 +324,8 @@ class WorkingColumns:
         ----------
         supports : ndarray of shape (m, k)
             Sorted working columns.
-        starts : ndarray of shape (m, k) or (m, k, q), or None
-            Coefficients from which each refit starts, with the intercept b0; None for none.
+        starts : ndarray of shape (m, k) or (m, k, q)
+            Coefficients from which each refit starts, with the intercept b0.
         b0 : float
         shrinkage : tuple of float
             lambda1 and lambda2.
@@ -337,8 +337,7 @@ class WorkingColumns:
             The number of the support and its fit; -1 and None where there is none.
         """
         for e, support in enumerate(supports):
-            start = None if starts is None else (starts[e], b0)
-            fit = self.refit(support, *shrinkage, start, target)
+            fit = self.refit(support, *shrinkage, (starts[e], b0), target)
             if fit is not None and (fit.value < target or fit.flags):
                 return e, fit
         return -1, None

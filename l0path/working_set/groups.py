@@ -357,8 +357,8 @@ class GroupModel:
             value += self.lambda2 * np.vdot(b, b)
             return GroupFit(support, b, self.problem.shift, float(value), (), groups)
         shared, kept = None, model.independent(support, self.lambda1 or self.lambda2)
-        # coefficients without a finite optimum are far out
-        if start is not None and FitStatus.SEPARATED not in start.flags:
+        # coefficients without a finite optimum are far out, which bounds profit from
+        if start is not None and (target < np.inf or FitStatus.SEPARATED not in start.flags):
             shared = carried(start, support[kept]), start.b0
         fit = model.refit(support[kept], self.lambda1, self.lambda2, shared, target)
         if fit is None:
@@ -371,7 +371,7 @@ class GroupModel:
         """(number, GroupFit) of the first of several sets of groups (ascending arrays) whose refit
         from the fit `start` lies below a target, or is no optimum; -1 and None where there is none.
         """
-        if self.closed or start.b.ndim > 1 or FitStatus.SEPARATED in start.flags:
+        if self.closed or start.b.ndim > 1:
             return self._first_of(sets, start, target)
         for groups in sets if not self.whole else ():
             self.grow(groups)

@@ -194,7 +194,7 @@ def left_of(loss, y, X, *, intercept=True, weights=None, offset=None, base=0):
     ordered, width = loss.traits.recession == ORDERED, 1 if rows.y.ndim == 1 else y.shape[1] - 1
     shape = (k, width) if rows.y.ndim == 2 else (k,)
     try:
-        limit = limit_of(rows, Z, -none, none, np.zeros(shape), np.zeros(width)[: shape[-1]])
+        limit = limit_of(rows, Z, -none, none, np.zeros(shape), np.zeros(width))
     except Untold:
         return None
     if limit is None or limit.face.endless:

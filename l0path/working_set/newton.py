@@ -37,6 +37,7 @@ from .linear_algebra import (
     copy,
     couple,
     filled,
+    invert,
     predictor,
     products,
     rounding,
@@ -425,6 +426,29 @@ def begin(rows, S, shrunk, box, x):
             squares[at] = weighted_square(rows.Z[S[a]], rows.weights) if at < K else squares[a]
         reference += squares[at]
     return model, max(reference, 1e-300)
+
+
+@njit
+def inverse_hessian(rows, S, lambda2, x, at, B, step):
+    """Fill B (m, m) with the inverse Hessian of F at the coefficients x (m,) of the columns S, and
+    step (m,) with the Newton step there; returns the number of weak pivots.
+
+    at: predictors, and slopes and curvatures of the loss in them.
+    """
+    eta, slopes, curvatures = at
+    k, m = S.size, x.size
+    box = Box(filled(k, -np.inf), filled(k, np.inf))
+    model, _ = begin(rows, S, Shrinkage(0.0, lambda2), box, x)
+    own = row_work(rows, m, k, eta)
+    work = RowWork(slopes, curvatures, eta, own.end, own.scratch, own.sums, own.block)
+    gradient(rows, S, model, slopes)
+    hessian(rows, S, model, work, eta)
+    weak = invert(model.H, m, B)
+    for a in range(m):
+        step[a] = 0.0
+        for c in range(m):
+            step[a] -= B[a, c] * model.grad[c]
+    return weak
 
 
 @njit

@@ -138,8 +138,7 @@ class RowModel(NewtonRefits, WorkingColumns):
         """
         limits = self.stopping(target, any(shrinkage), self.null_value)
         capped = limits.capped
-        alone = starts is None or self.near is not None or (capped and self.boxed)
-        if alone or not supports.size:
+        if self.near is not None or (capped and self.boxed) or not supports.size:
             return super().first_below(supports, starts, b0, shrinkage, target)
         at, eta, m = self.where[supports], np.empty(self.problem.X.n), len(starts)
         lower, upper = self.bounds_of(supports)

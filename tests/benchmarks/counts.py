@@ -114,7 +114,10 @@ def counts(folder):
             isinstance(n, ast.Call) and ast.unparse(n) == "locals()" for _, n in nodes
         ),
     }
-    kinds = Counter(branch(node, losses) for _, node in nodes)
+    # methods of that name, and what arrays and records of that name hold, ask for no kind
+    other = {id(n.func) for _, n in nodes if isinstance(n, ast.Call)}
+    other |= {id(n.value) for _, n in nodes if isinstance(n, ast.Subscript | ast.Attribute)}
+    kinds = Counter(branch(node, losses) for _, node in nodes if id(node) not in other)
     kinds.pop(None)
     out |= {f"branches: {kind}": kinds[kind] for kind in sorted(kinds)}
     out["branches on the kind of problem"] = kinds.total()

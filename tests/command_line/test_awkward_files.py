@@ -129,7 +129,124 @@ def test_version_and_names_of_losses(capsys):
         ("(sample_weight=)", "(--weights)"),
         ("at k = 3, where k == 4", "at k = 3, where k == 4"),
         ('pass loss="cox", offset=', "pass --loss cox, --offset"),
+        ("sample_weight has 3 negative values", "--weights has 3 negative values"),
+        ("there is no column 'sample_weight'", "there is no column 'sample_weight'"),
     ],
 )
 def test_messages_speak_options(text, said):
     assert in_options(text) == said
+
+
+def leveled(table, file, **columns):
+    """The file of a table with further columns, and its frame."""
+    frame = pd.read_csv(table)[["y", "a", "b"]].assign(**columns)
+    frame.to_csv(file, index=False)
+    return frame
+
+
+def test_a_level_called_none_is_told_and_can_be_kept(table, tmp_path, capsys):
+    garage = np.resize(["None", "brick", "wood", "NA"], 80)
+    file, out = tmp_path / "g.csv", tmp_path / "o"
+    frame = leveled(table, file, garage=garage)
+    frame["y"] += 3.0 * (frame.garage == "brick")
+    frame.to_csv(file, index=False)
+    some = ["fit", file, "--response", "y", "--no-plots", "--k", 2, "--out", out]
+    code, said, _ = run(capsys, *some)
+    assert code == 0 and "40 of 80 rows have missing values" in said
+    assert (
+        "garage has 'None' (20 times) and 'NA' (20 times), read as missing; --na-values ''" in said
+    )
+    code, said, _ = run(capsys, *some, "--na-values", "")
+    assert code == 0 and "missing" not in said and l0path.load(out / "path.npz").n == 80
+    # new rows are read by the words of the fit
+    where = ["predict", out, file, "--out", tmp_path / "p.csv"]
+    code, said, _ = run(capsys, *where)
+    assert code == 0 and "80 predictions" in said and "lack" not in said
+    code, said, _ = run(capsys, *some, "--na-values", ",NA")
+    assert (
+        code == 0 and "20 of 80 rows have missing values" in said and "read as missing" not in said
+    )
+    code, said, _ = run(capsys, *some, "--na-values", "brick")
+    assert code == 0 and "60 of 80 rows" in said and "'None' (20 times) and 'NA'" in said
+
+
+def test_false_and_true_with_a_gap_stay_a_feature(table, tmp_path, capsys):
+    flag = np.resize([True, False, False], 80)
+    frame = leveled(table, tmp_path / "t.csv", flag=flag)
+    frame["y"] += 2.0 * flag
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    frame["flag"] = frame.flag.astype(object).mask(frame.index == 4)
+    frame.to_csv(tmp_path / "gap.csv", index=False)
+    for file, others in (("t.csv", "gap.csv"), ("gap.csv", "t.csv")):
+        fit = ["fit", tmp_path / file, "--response", "y", "--k", 2, "--no-plots"]
+        code, said, _ = run(capsys, *fit, "--out", tmp_path / "o")
+        assert code == 0 and "text columns" not in said
+        assert "flag" in l0path.load(tmp_path / "o").model().features
+        code, said, err = run(
+            capsys, "predict", tmp_path / "o", tmp_path / others, "--out", tmp_path / "p.csv"
+        )
+        assert code == 0 and err == "" and f"{80 - (others == 'gap.csv')} predictions" in said
+
+
+def test_cells_beyond_the_header(table, tmp_path, capsys):
+    lines = pd.read_csv(table)[["y", "a", "b"]].to_csv(index=False).splitlines()
+    some = ["--response", "y", "--no-plots", "--k", 1, "--out", tmp_path / "o"]
+    file = tmp_path / "s.csv"
+    for text in (  # separators at the ends of all rows, and of all but the header
+        "\n".join(f"{line}," for line in lines),
+        "\n".join([lines[0], *(f"{line}," for line in lines[1:])]),
+    ):
+        file.write_text(text)
+        code, said, _ = run(capsys, "fit", file, *some)
+        assert code == 0 and "n = 80, p = 2" in said and "row names" not in said
+        assert l0path.load(tmp_path / "o").model().features == ["a"]
+    file.write_text("\n".join([lines[0], *(f"r{i},{x}" for i, x in enumerate(lines[1:]))]))  # R
+    code, said, _ = run(capsys, "fit", file, *some)
+    assert code == 0 and "n = 80, p = 2" in said
+    assert "rows have 1 cell more than the header: the first is left out as row names" in said
+
+
+def test_commas_between_thousands_are_not_called_decimal(table, tmp_path, capsys):
+    leveled(table, tmp_path / "k.csv", pay=[f"{1000 + 37 * i:,}" for i in range(80)])
+    code, _, err = run(capsys, "fit", tmp_path / "k.csv", "--response", "y")
+    assert code == 2 and "such as 1,000: take commas between thousands out of the file" in err
+
+
+def test_names_with_commas_and_text_columns_are_forced_by_their_name(table, tmp_path, capsys):
+    frame = leveled(table, tmp_path / "c.csv", color=np.resize(["u", "v", "w"], 80))
+    frame["b, squared"] = frame.b**2
+    frame.to_csv(tmp_path / "c.csv", index=False)
+    some = ["fit", tmp_path / "c.csv", "--response", "y", "--no-plots", "--k", 1]
+    for name, forced in (("color", {"color_v", "color_w"}), ("b, squared", {"b, squared"})):
+        code, _, err = run(capsys, *some, "--include", name, "--out", tmp_path / "o")
+        assert code == 0, err
+        assert set(l0path.load(tmp_path / "o").model().features) >= forced
+    code, said, _ = run(capsys, *some, "--drop", "b, squared", "--out", tmp_path / "o")
+    assert code == 0 and "p = 4;" in said
+    code, _, err = run(capsys, *some, "--include", "colour", "--out", tmp_path / "o")
+    assert code == 2 and "--include: there is no column 'colour'" in err
+
+
+def test_no_folds_are_refused(table, capsys):
+    code, _, err = run(capsys, "fit", table, "--response", "y", "--cv", 0)
+    assert code == 2 and "--cv 0 must be a whole number >= 2" in err
+
+
+def test_pictures_of_an_earlier_fit_do_not_stay(table, tmp_path, capsys):
+    some = ["--drop", "sick", "--response", "y", "--k", 1, "--out", tmp_path / "o"]
+    run(capsys, "fit", table, *some)
+    assert (tmp_path / "o" / "loss.png").exists()
+    (tmp_path / "o" / "mine.png").write_text("")
+    code, said, _ = run(capsys, "fit", table, *some, "--no-plots")
+    assert code == 0 and "of an earlier fit: coefficients.png, explore.html, loss.png" in said
+    left = {file.name for file in (tmp_path / "o").iterdir()}
+    assert left == {*"chosen.csv coefficients.csv table.csv path.npz model.json mine.png".split()}
+
+
+def test_row_numbers_are_no_feature_of_a_formula_that_names_none(table, tmp_path, capsys):
+    pd.read_csv(table)[["y", "a", "b"]].to_csv(tmp_path / "i.csv")
+    some = ["--no-plots", "--out", tmp_path / "o"]
+    code, said, _ = run(capsys, "fit", tmp_path / "i.csv", "--formula", "y ~ .", *some)
+    assert code == 0 and "row numbers are left out: 'Unnamed: 0'" in said and "p = 2;" in said
+    code, said, _ = run(capsys, "fit", tmp_path / "i.csv", "--formula", "y ~ a+`Unnamed: 0`", *some)
+    assert code == 0 and "left out" not in said and "p = 2;" in said

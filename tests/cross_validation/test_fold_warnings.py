@@ -11,6 +11,7 @@ from fold_samples import joblib, metrics, model_selection, sample
 import l0path
 from l0path.core.warnings import recorded
 from l0path.cross_validation import run, splits
+from l0path.engine import run as engine
 from l0path.errors import SeparationWarning
 
 
@@ -59,6 +60,7 @@ def test_a_fold_that_ends_early_repeats_its_last_solution_and_warns_once():
         ({"n_repeats": 0}, "n_repeats"),
         ({"cv": [([0, 1], [2])], "groups_cv": np.arange(60)}, "groups_cv"),
         ({"groups_cv": np.arange(5)}, "60 rows"),
+        ({"groups_cv": "clinic"}, r"pass the labels, X\['clinic'\]"),
         ({"groups_cv": np.arange(60) % 2}, "at least as many groups"),
         ({"scoring": "auc"}, "'mse'"),
         ({"scoring": "nonsense"}, "not known"),
@@ -303,3 +305,21 @@ def test_predictions_that_overflow_have_an_r2_of_minus_infinity():
     r2 = cv.metrics().loc[infinite, "r2"]
     assert infinite.size and (r2 == -np.inf).all()
     assert np.isfinite(cv.rescore("r2").model().score(X, y)["r2"])
+
+
+def test_names_of_what_separates_are_not_looked_for_in_folds(monkeypatch):
+    told, own = [], engine.story
+
+    def counted(*given):
+        told.append(own(*given))
+        return told[-1]
+
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 4))
+    X[:, 0] = np.arange(60) < 15
+    y = (X[:, 1] + rng.logistic(size=60) > 0).astype(int)
+    y[:15] = 1
+    monkeypatch.setattr(engine, "story", counted)
+    with pytest.warns(SeparationWarning, match="by x0.*also in 10 of 10 folds"):
+        l0path.cv_fit(X, y, loss="logistic", lambda2=0, random_state=0)
+    assert told == ["at k = 1..4 features separate the classes quasi-completely by x0"]

@@ -12,6 +12,8 @@ from thinning import thinned
 
 import l0path
 from l0path.engine.grids import RIDGES
+from l0path.engine.strategies import columns
+from l0path.exchange.local_search import ON_THE_WAY
 
 SHARES = (0.0, 0.5, 1.0)
 
@@ -531,3 +533,28 @@ def test_other_metrics_are_of_the_same_models(mixed):
     assert float(cv.difference(cv, "min", "sparse")["difference"]) <= 0.0
     nested = l0path.nested_cv(X, y, outer=3, cv=3, rule="sparse", max_k=2, random_state=0)
     assert {"lambda2", "relax"} <= set(nested.table.columns)
+
+
+@pytest.mark.parametrize("n_best", [None, 30])
+def test_few_exchanges_are_refuted_in_folds_beside_a_ridge_unless_more_are_asked_for(
+    n_best, monkeypatch
+):
+    asked, own = set(), columns.ColumnExchanges.tried
+
+    def told(self, fit):
+        count = own(self, fit)
+        if fit.support.size > 1:
+            asked.add((self.lambda2, len(self.problem.y), count <= ON_THE_WAY))
+        return count
+
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 8))
+    y = (X[:, :2].sum(axis=1) + rng.logistic(size=60) > 0).astype(int)
+    monkeypatch.setattr(columns.ColumnExchanges, "tried", told)
+    settings = l0path.solvers.LocalSearch(n_best=n_best)
+    l0path.cv_fit(X, y, loss="logistic", cv=5, random_state=0, algorithm=settings)
+    largest = max(lambda2 for lambda2, _, _ in asked)  # the first, which has no start
+    assert asked == {
+        (lambda2, n, n_best is None and n == 48 and 0.0 < lambda2 < largest)
+        for lambda2, n, _ in asked
+    }

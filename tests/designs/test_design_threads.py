@@ -133,7 +133,9 @@ def test_no_range_begins_after_an_interruption(error):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no fork")
+# Python warns of threads at a fork, and so does JAX, which an earlier test may have started
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+@pytest.mark.filterwarnings("ignore:.*fork.*JAX:RuntimeWarning")
 def test_threads_work_in_a_forked_child():
     import multiprocessing
 

@@ -177,3 +177,25 @@ def test_amounts_are_not_taken_for_classes(numbers):
     assert l0path.L0Classifier(1).fit(X[:60], codes[:60].astype(str)).classes_.size == 25
     if numbers is int:  # ordered numbers may be many: they have one coefficient a column
         assert l0path.L0Classifier(1, loss="ordinal").fit(X[:60], y[:60]).classes_.size == 30
+
+
+@pytest.mark.parametrize("number", [2, 3, 7])
+@pytest.mark.parametrize("k", [0, 1])
+def test_labels_are_those_of_largest_probability_where_classes_are_equal(number, k):
+    X = np.random.default_rng(0).normal(size=(7 * number, 3))
+    y = np.arange(len(X)) % number
+    loss = "logistic" if number == 2 else "multinomial"
+    est = l0path.L0Classifier(k=k, loss=loss).fit(X, y)
+    likely = est.predict_proba(X)
+    np.testing.assert_array_equal(est.predict(X), est.classes_[likely.argmax(axis=1)])
+    if number > 2:
+        labels = np.asarray(est.path_.classes)[est.path_.predict(X, k=k).argmax(axis=1)]
+        np.testing.assert_array_equal(est.path_.predict(X, k=k, type="class"), labels)
+
+
+def test_a_predictor_that_is_lost_in_rounding_leaves_probabilities_equal(monkeypatch):
+    X, y = sample("classes")
+    est = l0path.L0Classifier(1).fit(X, y)
+    monkeypatch.setattr(type(est), "decision_function", lambda self, X: np.array([1e-18, -1e-18]))
+    np.testing.assert_array_equal(est.predict_proba(X), np.full((2, 2), 0.5))
+    np.testing.assert_array_equal(est.predict(X), est.classes_[[0, 0]])

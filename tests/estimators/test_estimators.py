@@ -287,6 +287,15 @@ def test_columns_of_text_are_named(Estimator, kind):
     assert make_pipeline(step, Estimator(k=1)).fit(X, [0, 1, 1, 0])[-1].n_features_in_ == 4
 
 
+@pytest.mark.parametrize("zone", [None, "UTC"])
+def test_columns_of_dates_are_named(zone):
+    X = pd.DataFrame(
+        {"age": [1.0, 2.0, 4.0, 3.0], "day": pd.date_range("2020", periods=4, tz=zone)}
+    )
+    with pytest.raises(ValueError, match=r"are not numbers: day; make numbers of dates"):
+        l0path.L0Regressor(k=1).fit(X, [0, 1, 1, 0])
+
+
 @pytest.mark.parametrize("kind", [list, pd.Series, np.array])
 def test_text_as_response_of_a_regressor_leads_to_the_classifier(kind):
     with pytest.raises(ValueError, match=r"y holds text.*L0Classifier"):

@@ -225,6 +225,7 @@ def test_the_page_and_what_results_do(page, tmp_path):
     assert named.support(k=3).tolist() == [0, 1, 2]
     again = l0path.L0Regressor(loss=loss, k=3, lambda2=1e-3).fit(X, y)
     np.testing.assert_allclose(again.coef_[data.support], ranked.coef(k=3), rtol=1e-9)
+    np.testing.assert_allclose(again.predict(X), ranked.predict(X, k=3), rtol=1e-9)
     nested = l0path.nested_cv(X, y, outer=2, **more)
     assert np.isfinite(nested.mean)
     found = l0path.stability_selection(

@@ -253,3 +253,19 @@ def test_scores_refits_and_validation_take_the_left_side():
     )
     with pytest.raises(ValueError, match="y is missing"):
         path.model(k=1).score(NEW.drop(columns="y"))
+
+
+@pytest.mark.parametrize("right", [".", "a + `Unnamed: 0`", "a * `Unnamed: 0`"])
+def test_columns_with_a_colon_in_their_name(right, tmp_path):
+    rng = np.random.default_rng(4)
+    table = pd.DataFrame({"Unnamed: 0": rng.normal(size=40), "a": rng.normal(size=40)})
+    table["y"] = 2.0 * table["Unnamed: 0"] + table["a"] + rng.normal(size=40)
+    path = l0path.fit(f"y ~ {right}", table)
+    assert path.coef(k=2).index.tolist()[1:] == (
+        ["Unnamed: 0", "a"] if right == "." else ["a", "Unnamed: 0"]
+    )
+    path.save(tmp_path / "path.npz")
+    again, one = l0path.load(tmp_path / "path.npz"), table[["Unnamed: 0"]]
+    np.testing.assert_allclose(again.predict(table, k=2), path.predict(table, k=2))
+    np.testing.assert_allclose(again.predict(one, k=1), path.predict(one, k=1))
+    assert "Unnamed: 0" in path.model(k=1).to_python()

@@ -76,6 +76,12 @@ BAD = {
         ValueError,
         "'a' more than once",
     ),
+    "the name of the intercept": (
+        ("y ~ .",),
+        dict(data=DATA.assign(**{"(Intercept)": np.arange(len(DATA)) ** 2.0})),
+        ValueError,
+        r"uses the column '\(Intercept\)'.*rename it",
+    ),
     "one level": (("y ~ c",), dict(data=DATA.assign(c="u")), ValueError, "makes no column"),
     "weights of no column": (
         ("y ~ a",),
@@ -171,3 +177,24 @@ def test_new_rows_of_a_formula_are_asked_for_as_a_table(X, error):
     path = l0path.fit("y ~ a * c", DATA, max_k=2)
     with pytest.raises(error, match="pass a DataFrame with the columns of the formula 'y ~ a"):
         path.predict(X, k=2)
+
+
+def test_columns_with_the_names_of_the_intercept_are_not_lost():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal(size=(40, 4)), columns=["1", "2", "Intercept", "y"])
+    for right in (".", "`1` + `2`"):
+        with pytest.raises(ValueError, match=r"uses the column '1'.*rename"):
+            l0path.fit(f"y ~ {right}", table)
+    assert l0path.fit("y ~ `2` + 1", table).names == ["2"]
+    table = table.drop(columns="1").assign(g=np.resize(["p", "q"], 40))
+    with pytest.raises(ValueError, match=r"uses the column 'Intercept'.*take it out"):
+        l0path.fit("y ~ .", table)
+    assert "Intercept" not in l0path.fit("y ~ . - Intercept", table).names
+    # without factors, and without an intercept, it is a column like others
+    for right in ("`2` + Intercept", "g + Intercept - 1"):
+        path = l0path.fit(f"y ~ {right}", table)
+        both = path.model(k=2)
+        assert "Intercept" in both.features
+        np.testing.assert_allclose(
+            both.refit().params["Intercept"], both.coef["Intercept"], rtol=1e-7
+        )

@@ -181,3 +181,15 @@ def test_what_is_not_served_is_refused():
         l0path.cv_fit(X, y > 0, loss="logistic", lambda2=0.1, cv=3, max_k=1).predict_interval(
             new, method="minmax"
         )
+
+
+def test_means_beyond_all_numbers_have_an_open_end():
+    rng = np.random.default_rng(0)
+    x = np.r_[rng.normal(size=20), 1e4, 2e4]  # two rows far out, predicted by folds without them
+    y = np.r_[rng.poisson(np.exp(0.5 * x[:20])), 1.0, 1.0]
+    folds = [(np.arange(20), np.array([20, 21])), (np.r_[10:22], np.arange(10)),
+             (np.r_[0:10, 20:22], np.arange(10, 20))]  # fmt: skip
+    cv = l0path.cv_fit(x[:, None], y, loss="poisson", cv=folds, lambda2=0)
+    table = cv.predict_interval(np.array([[1e4], [0.0]]), k=1, level=0.99)
+    assert not table.isna().any(axis=None)
+    assert table.low[0] == 0.0 and table.high[0] == np.inf

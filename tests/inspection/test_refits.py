@@ -2,6 +2,7 @@
 predictions and analysis of variance of a formula; refits of a cross-validation.
 """
 
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -418,3 +419,73 @@ def test_arguments_that_nothing_uses_are_refused(name, meant):
         with pytest.raises(TypeError, match=meant):
             call(**{name: 0.1})
     assert model.refit(use_t=False).use_t is False
+
+
+@pytest.mark.parametrize("loss", ["multinomial", "negative_binomial"])
+def test_a_summary_of_weighted_rows_has_the_weighted_model_of_no_features(loss):
+    frame = table()
+    X, w = frame[list("abcd")], np.random.default_rng(2).uniform(0.3, 2.0, 90)
+    path = l0path.fit(X, frame["kind"] if loss == "multinomial" else frame["count"],
+                      loss=loss, sample_weight=w, max_k=2)  # fmt: skip
+    results = path.model(k=2).refit()
+    assert f"{results.llnull:.5g}" in str(results.summary())
+    if loss == "multinomial":
+        null = path.score_table().loglik[0]
+    else:  # theta is estimated anew
+        null = path.model(k=0).refit().llf
+    assert results.llnull == pytest.approx(null, rel=1e-7)
+    assert "Log-Likelihood" in str(results.summary2())
+
+
+@pytest.mark.parametrize("loss", ["squared", "poisson", "cox", "weibull"])
+def test_one_cluster_is_refused(loss):
+    frame = table()
+    y = {"squared": frame["real"], "poisson": frame["count"]}.get(loss)
+    if y is None:
+        y = np.column_stack([np.exp(frame["real"]), np.arange(90) % 3 > 0])
+    model = l0path.fit(frame[list("abcd")], y, loss=loss, max_k=2).model(k=2)
+    with pytest.raises(ValueError, match=r"cov_kwds\['groups'\] has one label only"):
+        model.refit(cov_type="cluster", cov_kwds={"groups": np.full(90, "p")})
+
+
+@pytest.mark.parametrize("loss", ["squared", "gamma", l0path.losses.Huber(delta=1.0)])
+def test_as_many_coefficients_as_rows_have_no_robust_standard_errors(loss):
+    frame = table(n=5)
+    how = {} if isinstance(loss, l0path.losses.Huber) else {"cov_type": "cluster"}
+    how |= {"cov_kwds": {"groups": np.arange(5) // 2}} if how else {}
+    path = l0path.fit(frame[list("abcd")], np.exp(frame["real"]), loss=loss, max_k=4, lambda2=0.1)
+    with pytest.raises(ValueError, match="5 rows are too few for 5 coefficients"):
+        path.model(k=4).refit(**how)
+    if how:
+        with pytest.raises(ValueError, match="cov_type='HC1' has no standard errors here"):
+            path.model(k=4).refit(cov_type="HC1")
+
+
+def test_counts_that_vary_less_than_a_poisson_variable():
+    y = np.array([1, 3, 1, 0, 1, 1, 0, 0, 1, 0, 2, 0, 0, 0, 0, 3, 1, 3, 0, 0, 2, 2])
+    y = np.repeat(y, [3, 1, 3, 1, 1, 3, 1, 1, 3, 2, 2, 2, 1, 1, 1, 2, 3, 2, 1, 3, 2, 2])
+    X = pd.DataFrame(np.random.default_rng(0).normal(size=(y.size, 2)), columns=list("ab"))
+    path = l0path.fit(X, y, loss=l0path.losses.NegativeBinomial(theta=2.0), max_k=2)
+    for k in range(3):  # alpha is 0, and steps that lead below it do not end the refit
+        results = path.model(k=k).refit()
+        own = sm.GLM(y, results.model.exog, family=sm.families.Poisson()).fit(tol=1e-12)
+        np.testing.assert_allclose(results.params.iloc[:-1], own.params, atol=1e-5)
+        assert results.params["alpha"] < 1e-5 and results.llf == pytest.approx(own.llf, abs=1e-4)
+
+
+def test_a_gamma_regression_whose_first_steps_lead_beyond_all_numbers():
+    rng = np.random.default_rng(1)
+    found = 0
+    for _ in range(60):
+        X = pd.DataFrame(rng.normal(size=(12, 2)) * 6.0, columns=list("ab"))
+        y = rng.gamma(2.0, 1.0, 12) * np.exp(0.5 * X["a"])
+        model = l0path.fit(X, y, loss="gamma", fit_intercept=False, max_k=2).model(k=2)
+        try:
+            own = sm.GLM(y, X, family=sm.families.Gamma(sm.families.links.Log()))
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                own.fit()
+        except ValueError:
+            found += 1
+        np.testing.assert_allclose(model.refit().params, model.coef[["a", "b"]], rtol=1e-5)
+    assert found

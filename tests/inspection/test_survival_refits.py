@@ -2,6 +2,8 @@
 rows, with weights, and what is refused.
 """
 
+import pickle
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -91,6 +93,36 @@ def test_copies_count_rows_and_weights_have_no_scale():
     zero = path.model(k=2).refit(X=test, sample_weight=left_out, cov_type="robust")
     fewer = path.model(k=2).refit(X=test.iloc[5:], cov_type="robust")
     np.testing.assert_allclose(zero.bse, fewer.bse, rtol=1e-8)
+
+
+@pytest.mark.parametrize("loss", ["cox", "weibull"])
+def test_coefficients_are_tested_by_name(loss):
+    rng = np.random.default_rng(6)
+    X = pd.DataFrame(rng.standard_normal((70, 3)), columns=NAMES)
+    y = np.column_stack([np.exp(-X["a"] + rng.standard_normal(70)), rng.random(70) < 0.7])
+    results = l0path.fit(X, y, loss=loss, max_k=3).model(k=3).refit()
+    one = results.t_test("a = 0")
+    assert one.tvalue.item() == pytest.approx(results.tvalues["a"])
+    wald = results.wald_test("b = c", scalar=True).statistic
+    assert results.f_test("b = c").fvalue == pytest.approx(wald)
+    at, V = results.params["b"] - results.params["c"], np.asarray(results.cov_params())
+    i = list(results.params.index).index("b")
+    assert wald == pytest.approx(at**2 / (V[i, i] + V[i + 1, i + 1] - 2 * V[i, i + 1]))
+    assert results.params.index.tolist()[-1] == ("c" if loss == "cox" else "log(shape)")
+    assert pickle.loads(pickle.dumps(results)).t_test("a = 0").tvalue == one.tvalue
+
+
+@pytest.mark.parametrize("loss", ["cox", "weibull"])
+@pytest.mark.parametrize("name", ["sample_weight", "freq_weight"])
+def test_the_rows_of_the_fit_given_anew_keep_their_weights(loss, name):
+    rng = np.random.default_rng(5)
+    X = pd.DataFrame(rng.standard_normal((70, 3)), columns=NAMES)
+    y = np.column_stack([np.exp(-X["a"] + rng.standard_normal(70)), rng.random(70) < 0.7])
+    X["weight"] = rng.integers(1, 4, 70)
+    model = l0path.fit(X, y, loss=loss, max_k=2, **{name: "weight"}).model(k=2)
+    own, given = model.refit(), model.refit(X, y)
+    np.testing.assert_allclose(given.params, own.params, rtol=1e-9)
+    np.testing.assert_allclose(given.bse, own.bse, rtol=1e-9)
 
 
 def test_a_loaded_path_refits_the_rows_of_its_fit(tmp_path):

@@ -439,6 +439,23 @@ def test_standard_errors_of_several_responses_and_classes_and_in_print():
     assert "standard error" in cv.compare([1, 2], se=True).index
 
 
+def test_intervals_of_several_counts_leave_the_dispersion_out():
+    data = l0path.simulate.linear(90, 4, 2, random_state=4)
+    rng = np.random.default_rng(0)
+    Y = rng.negative_binomial(2, 2 / (2 + np.exp(0.5 * data.X[:, :2])))
+    path = l0path.fit(data.X, Y, loss=l0path.losses.NegativeBinomial(theta=2.0), max_k=2)
+    table = path.compare([2], ci=0.9, se=True)
+    for name, results in path.model(k=2).refit().items():
+        rows = [f"{row}, {name}" for row in results.params.index[:-1]]
+        for part, wanted in (
+            ("coefficient", results.params),
+            ("standard error", results.bse),
+            ("lower", results.conf_int(0.1).iloc[:, 0]),
+        ):
+            found = table.loc[part].loc[rows, "k = 2"].astype(float)
+            np.testing.assert_allclose(found, wanted.iloc[:-1], rtol=1e-10)
+
+
 def test_columns_have_the_names_that_are_given():
     """By default a size has the same label whatever else is compared."""
     path = support_path()

@@ -278,3 +278,16 @@ def test_the_line_from_a_curve_that_ends_early_to_its_name_is_no_curve():
     texts = path.plot("coef", mark=[{"k": 1}, {"k": 2}]).texts
     line = {t.get_text(): t.arrow_patch.get_linestyle() for t in texts if t.arrow_patch}
     assert line == {"x0": "-", "x1": "-", "x2": ":"}
+
+
+def test_equal_predictions_have_a_calibration_point():
+    X = np.random.default_rng(0).normal(size=(30, 2))
+    y = np.random.default_rng(1).normal(size=30)
+    y[:15] = y[15:]
+    for loss in ("squared", l0path.losses.Huber(delta=1.0)):
+        ax = (
+            l0path.fit(X, y, loss=loss, freq_weight=np.arange(30) % 3)
+            .model(k=0)
+            .plot("calibration")
+        )
+        assert any(line.get_gid() == "l0path-calibration" for line in ax.lines)

@@ -233,6 +233,18 @@ def test_what_cannot_be_written_out_is_refused_by_name():
             refused()
 
 
+def test_levels_that_are_no_text_and_no_numbers_are_refused(tmp_path):
+    data = table()
+    data["y"] = response(data, "squared")
+    data["band"], data["day"] = pd.cut(data["a"], 3), pd.Timestamp("2020-01-01")
+    data.loc[::2, "day"] = pd.Timestamp("2020-03-01")
+    for term, kind in (("band", "Interval"), ("C(day)", "Timestamp")):
+        model = l0path.fit(f"y ~ {term}", data).model(k=1)
+        with pytest.raises(ValueError, match=f"are values of {kind}, which cannot be written out"):
+            model.to_python()
+        model.path.explore(tmp_path / "page.html")
+
+
 @pytest.mark.parametrize("odd", ["a\0b", "a\x1b[31mb", "a\u2028b\x85"])
 def test_names_that_python_cannot_read_as_they_are(odd):
     data = pd.DataFrame({odd: np.arange(20.0), "b": np.arange(20.0) % 3})
@@ -240,3 +252,31 @@ def test_names_that_python_cannot_read_as_they_are(odd):
     model = l0path.fit(data, y, max_k=2).model(k=2)
     np.testing.assert_allclose(by_python(model, data), model.predict(data), rtol=1e-12)
     assert model.to_python().encode().decode().isascii()
+
+
+def test_columns_whose_names_are_numbers_dates_or_none():
+    rng = np.random.default_rng(3)
+    names = [0, 1, pd.Timestamp("2020-01-02"), None, -1.5]
+    data = pd.DataFrame(rng.normal(size=(40, 5)), columns=pd.Index(names, dtype=object))
+    y = data.sum(axis=1)
+    model = l0path.fit(data, y, max_k=5).model(k=5)
+    np.testing.assert_allclose(by_python(model, data), model.predict(data), rtol=1e-9)
+    texts = data.set_axis([str(name) for name in names], axis=1)
+    np.testing.assert_allclose(by_python(model, texts), model.predict(data), rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "text, flag", [("string", "boolean"), ("string[pyarrow]", "bool[pyarrow]")]
+)
+def test_columns_of_extension_types(text, flag):
+    if "pyarrow" in text:
+        pytest.importorskip("pyarrow")
+    rng = np.random.default_rng(4)
+    data = pd.DataFrame({"a": rng.normal(size=60), "f": rng.normal(size=60) > 0})
+    data["kind"] = pd.Series(rng.choice(["u", "v", "w"], size=60)).astype(text)
+    data["y"] = data["a"] + 2.0 * (data["kind"] == "v").to_numpy(dtype=float) + data["f"]
+    data["f"] = data["f"].astype(flag)
+    of_formula = l0path.fit("y ~ a + f + kind", data).model(k=3)
+    of_table = l0path.fit(data[["a", "f"]], data["y"]).model(k=2)
+    for model in (of_formula, of_table):
+        np.testing.assert_allclose(by_python(model, data), model.predict(data), rtol=1e-9)

@@ -100,7 +100,7 @@ class ColumnExchanges(ExchangeStrategy):
         if self.settings.effort != "fast":
             share = 1.0 if self.exact else OSCILLATED
             perturbation.oscillate(pool, self.neighborhood, poll, share)
-            if self.exact and self.session.restarts:
+            if self.exact and self.session.thorough:
                 rng = np.random.default_rng(0)  # fixed: the default path depends on the data only
                 perturbation.perturb(pool, self.neighborhood, rng, 4, self.done, poll)
             yield True
@@ -283,11 +283,17 @@ class ColumnExchanges(ExchangeStrategy):
                 self._confirm(k, candidates)
         return grew
 
+    @property
+    def thorough(self):
+        """Whether more exchanges of a fit are refuted than a few."""
+        return self.session.thorough or self.settings.n_best is not None
+
     def tried(self, fit):
-        """How many exchanges of a fit refits must refute; where they are predicted, few of one that
-        was compared with all others, for the sake of other sizes.
+        """How many exchanges of a fit refits must refute; few of one that was compared with all
+        others, which none of its own can improve, for the sake of other sizes, and of all fits
+        where neither session nor settings ask for more.
         """
-        if self.predicted and fit.key == self.pool.compared:
+        if fit.key == self.pool.compared or not self.thorough:
             return ON_THE_WAY
         return pairs_tried(self.settings, self.problem.refit_rows, fit.support.size)
 
@@ -326,7 +332,7 @@ class ColumnExchanges(ExchangeStrategy):
             return fit
         better = fit
         if not self.predicted or (candidates.out < 0).any():
-            better = self.neighborhood.swap(fit, thorough=True)
+            better = self.neighborhood.swap(fit, thorough=self.thorough)
         if better is fit and self.predicted:
             better = self.neighborhood.swap_among(fit, candidates)
         return better

@@ -72,7 +72,8 @@ class RefitNeighborhood:
 
     def refit(self, support, fit, target=np.inf):
         """Refit on a sorted support, starting from the coefficients of `fit`, unless these are far
-        out because there is no finite optimum; a fit that is known is returned.
+        out because there is no finite optimum, and no target is to be refuted; a fit that is known
+        is returned.
         """
         known = self.known.get(support.tobytes())
         if known is not None and (known.fit is not None or known.least >= target):
@@ -83,7 +84,7 @@ class RefitNeighborhood:
 
     def _refit(self, support, fit, target):
         """`refit` anew."""
-        if FitStatus.SEPARATED in fit.flags:
+        if FitStatus.SEPARATED in fit.flags and target == np.inf:
             return self.model.refit(support, self.lambda1, self.lambda2, None, target)
         b = np.zeros((support.size, *fit.b.shape[1:]))
         place = np.searchsorted(support, fit.support)
@@ -373,13 +374,15 @@ class RefitNeighborhood:
     def _swaps_in_two(self, fit, first, keep):
         """As `_ranked_swaps` of a fit without a finite optimum, whose quadratic does not know what
         the removal of a column costs that separates: those removals and the cheapest of the others
-        are refitted, and additions ranked.
+        are refitted, unless half as many as there are to be swaps cost less, and additions ranked.
         """
-        found = []
-        for out in self._cheapest(fit, keep // 2):  # dearer ones hardly lead to the best
-            less = self.refit(exchanged(fit.support, out, -1), fit)
-            if not np.isfinite(less.value):
+        found, most, values = [], max(keep // 2, 1), []
+        for out in self._cheapest(fit, most):  # dearer ones hardly lead to the best
+            target = sorted(values)[most - 1] if len(values) >= most else np.inf
+            less = self.refit(exchanged(fit.support, out, -1), fit, target)
+            if less is None or not np.isfinite(less.value):
                 continue
+            values.append(less.value)
             found += [
                 (less.value - fit.value + change, out, into)
                 for change, into in self._ranked_additions(less, first, keep)
@@ -416,11 +419,11 @@ class RefitNeighborhood:
         return Reach(last // 2, most_columns(self.model, self.lambda2, most), True)
 
     def refined(self, fit):
-        """The fit at full accuracy: refits are, which those of several predictors are; trials as
-        Newton's method leaves them, see `by_newton`.
+        """The fit at full accuracy: refits are, trials as Newton's method leaves them, see
+        `by_newton`.
         """
         key = fit.key
-        if not self.guesses or fit.b.ndim > 1 or fit.flags or not fit.support.size:
+        if not self.guesses or fit.flags or not fit.support.size:
             return fit
         most = fit.value + self._tolerance(fit.value)
         if key not in self.exact or not self.exact[key].value <= most:

@@ -30,16 +30,14 @@ def baseline_of(loss, event, eta, weights):
     if not seen.all():
         loss = restricted(loss, event, seen)
         event, eta, weights = event[seen], eta[seen], weights[seen]
-    center = float(np.average(eta, weights=weights))  # exp of a predictor far from 0 may overflow
-    u = weights * np.exp(eta - center)
     sets = list(loss.risk_sets())
-    steps = np.array([_step(weights[tied], u[tied], u[at].sum(), loss.efron) for tied, at in sets])
+    logs = np.array([_log_step(weights, eta, tied, at, loss.efron) for tied, at in sets])
     times = np.array([loss.stop[tied[0]] for tied, _ in sets])
     # the last strata may have no row of positive weight
     block = np.pad(loss.block, (0, strata + 1 - loss.block.size), mode="edge")
     for begin, end in pairwise(block):
-        steps[begin:end] = np.cumsum(steps[begin:end])
-    return Baseline(times, block, center, steps)
+        logs[begin:end] = np.logaddexp.accumulate(logs[begin:end])
+    return Baseline(times, block, logs)
 
 
 def event_times(loss, event, weights):
@@ -47,13 +45,16 @@ def event_times(loss, event, weights):
     return np.unique(loss.stop[(event > 0) & (weights > 0)])
 
 
-def _step(w, u, at_risk, efron):
-    """By how much the hazard rises at a time whose d events have the weights w (d,), and the
-    weights times exp(predictor) u (d,).
+def _log_step(weights, eta, tied, at, efron):
+    """The logarithm of the rise of the hazard at a time with the events `tied`, of the rows `at`
+    that are at risk.
     """
+    top, w = eta[at].max(), weights[tied]  # exp of a predictor far from 0 may overflow
+    at_risk = (weights[at] * np.exp(eta[at] - top)).sum()
     if not efron:
-        return w.sum() / at_risk
-    return (w.mean() / (at_risk - np.arange(w.size) / w.size * u.sum())).sum()
+        return np.log(w.sum() / at_risk) - top
+    leaving = (weights[tied] * np.exp(eta[tied] - top)).sum()
+    return np.log((w.mean() / (at_risk - np.arange(w.size) / w.size * leaving)).sum()) - top
 
 
 def cumulative_hazards(baseline, new, stratum=None, times=None):
@@ -85,7 +86,6 @@ def cumulative_hazards(baseline, new, stratum=None, times=None):
     for s in np.unique(stratum):
         part = slice(*baseline.block[s : s + 2])
         at = np.searchsorted(baseline.times[part], times, side="right")
-        total[stratum == s] = np.append(0.0, baseline.hazard[part])[at]
-    with np.errstate(over="ignore", invalid="ignore"):
-        hazards = np.exp(new - baseline.center)[:, None] * total
-    return times, np.where(total > 0, hazards, 0.0)  # exp may be infinite
+        total[stratum == s] = np.append(-np.inf, baseline.log_hazard[part])[at]
+    with np.errstate(over="ignore"):  # exp may be infinite
+        return times, np.where(total > -np.inf, np.exp(new[:, None] + total), 0.0)

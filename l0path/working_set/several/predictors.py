@@ -31,7 +31,7 @@ from ..columns import CONDITION, Quadratic, WorkingColumns
 from ..curvature import Derivatives, LocalTable
 from ..gram import FitState, GramModel
 from ..groups import GramCurvature, inverse
-from ..linear_algebra import invert, products
+from ..linear_algebra import products
 from ..refits import NewtonRefits, refit_alone
 from ..rows import RowModel
 
@@ -337,31 +337,21 @@ class PredictorsModel(NewtonRefits, GramModel):
 
     def _hessian(self, fit, lambda2):
         """The `ClassHessian` of a fit, of no columns beside its own; None where it is singular."""
-        _, slopes, curvatures = self.derivatives(fit)
-        (q, n), S, pair = slopes.shape, self.where[fit.support], 0
-        k, K = S.size, S.size + int(self.problem.intercept)
-        A, H, ridge, x = np.ones((K, n)), np.empty((q, K, q, K)), np.zeros((q, K)), np.empty((q, K))
-        np.take(self.Z, S, axis=0, out=A[:k])
-        for s in range(q):
-            for t in range(s + 1):
-                v = curvatures[pair]
-                H[s, :, t] = H[t, :, s] = 0.0 if self.each and s != t else (A * v) @ A.T
-                pair += 1
-        ridge[:, :k], x[:, :k] = 2.0 * lambda2, fit.b.T
-        x[:, k:] = self.level(fit)
-        H, none = H.reshape(q * K, q * K), np.empty(0)
-        H.ravel()[:: q * K + 1] += ridge.ravel()
-        B = np.empty(H.shape)
+        at, S = self.derivatives(fit), np.ascontiguousarray(self.where[fit.support])
+        x = self.packed(fit.b, self.level(fit)[:, 0])
+        B, step, none = np.empty((x.size, x.size)), np.empty(x.size), np.empty(0)
+        flat = Derivatives(*(part.ravel() for part in at))
+        weak = newton.inverse_hessian(self.row_data(self.Z), S, lambda2, x, flat, B, step)
         # where next to nothing is left of the loss, the inverse is beyond all numbers
-        if invert(H, x.size, B) or not np.isfinite(B).all():
+        if weak or not np.isfinite(B).all():
             return None
-        step = B @ -(slopes @ A.T + ridge * x).ravel()
+        _, slopes, curvatures = at
         self.held_numbers += slopes.size + curvatures.size + B.size
         if self.held_numbers > HELD_NUMBERS:
             self.hessians, self.held_numbers, self.recent = {}, 0, {}
         table = LocalTable(
             S=S,
-            x=x.ravel() + step,
+            x=x + step,
             B=B,
             lambda2=lambda2,
             scale=1.0,
