@@ -9,6 +9,7 @@ import survival
 from cox_samples import drawn, fitted, response
 
 import l0path
+from l0path.paths import storage
 
 
 def test_deviance_of_folds_is_what_held_out_rows_add_to_the_likelihood():
@@ -215,3 +216,28 @@ def test_survival_of_separated_models_beyond_the_range_of_exp(ties, tmp_path):
     path.save(tmp_path / "path.npz")
     again = l0path.load(tmp_path / "path.npz").model(k=1).survival(X)
     np.testing.assert_array_equal(again, found)
+
+
+def test_files_of_before_hold_hazards_of_a_center(tmp_path, monkeypatch):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(40, 3)))
+    y = pd.DataFrame({"time": rng.exponential(size=40), "event": rng.random(40) < 0.7})
+    path = l0path.fit(X, y, loss="cox", max_k=2)
+
+    def before(solutions):
+        each, centers = [s.baseline for s in solutions], np.arange(len(solutions)) - 1.0
+        logs = np.array([one.log_hazard for one in each])
+        return {
+            "baseline_times": each[0].times,
+            "baseline_block": each[0].block,
+            "baseline_center": centers,
+            "baseline_hazard": np.exp(logs + centers[:, None]),
+        }
+
+    monkeypatch.setattr(storage, "_baselines", before)
+    path.save(tmp_path / "path.npz")
+    monkeypatch.undo()
+    again = l0path.load(tmp_path / "path.npz")
+    for k in range(3):
+        found, wanted = (one.model(k=k).survival(X.head()) for one in (again, path))
+        pd.testing.assert_frame_equal(found, wanted, rtol=1e-12)
