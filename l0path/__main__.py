@@ -497,7 +497,7 @@ def write(path, cv, index, levels, options, say):
     earlier fit in the same folder are removed, because they would be taken for those of this one.
     """
     options.out.mkdir(parents=True, exist_ok=True)
-    old = {name for name in PICTURES if (options.out / "path.npz").exists()}
+    old = {*PICTURES} if (options.out / "path.npz").exists() else set()
     several = path._meta.responses is not None
     chosen, every = path.coef(index=index), path._every_coef()
     if not several:

@@ -357,7 +357,8 @@ class GroupModel:
             value += self.lambda2 * np.vdot(b, b)
             return GroupFit(support, b, self.problem.shift, float(value), (), groups)
         shared, kept = None, model.independent(support, self.lambda1 or self.lambda2)
-        # coefficients without a finite optimum are far out, which bounds profit from
+        # without a finite optimum coefficients are far out, from where bounds refute a target soon,
+        # and where steps to an optimum had better not begin
         if start is not None and (target < np.inf or FitStatus.SEPARATED not in start.flags):
             shared = carried(start, support[kept]), start.b0
         fit = model.refit(support[kept], self.lambda1, self.lambda2, shared, target)

@@ -71,9 +71,9 @@ class RefitNeighborhood:
         )  # support -> width known, the first additions, the best of them; the best removal
 
     def refit(self, support, fit, target=np.inf):
-        """Refit on a sorted support, starting from the coefficients of `fit`, unless these are far
-        out because there is no finite optimum, and no target is to be refuted; a fit that is known
-        is returned.
+        """Refit on a sorted support; a fit that is known is returned. It starts from the
+        coefficients of `fit`. Where these are far out, because there is no finite optimum, it does
+        so to refute a target only.
         """
         known = self.known.get(support.tobytes())
         if known is not None and (known.fit is not None or known.least >= target):
@@ -374,7 +374,8 @@ class RefitNeighborhood:
     def _swaps_in_two(self, fit, first, keep):
         """As `_ranked_swaps` of a fit without a finite optimum, whose quadratic does not know what
         the removal of a column costs that separates: those removals and the cheapest of the others
-        are refitted, unless half as many as there are to be swaps cost less, and additions ranked.
+        are refitted, and additions ranked. Of the removals the keep / 2 cheapest so far are the
+        bar: one that costs more than all of these is left out.
         """
         found, most, values = [], max(keep // 2, 1), []
         for out in self._cheapest(fit, most):  # dearer ones hardly lead to the best
