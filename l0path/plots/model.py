@@ -19,8 +19,8 @@ def plot_model(
     """One of the plots of `Model.plot`."""
     if not isinstance(kind, str):
         raise TypeError(
-            f"kind is the first argument and a text, got {type(kind).__name__}; pass rows after it, "
-            "as in plot('coef', X, y)"
+            f"kind is the first argument and a text, got {type(kind).__name__}; pass rows after "
+            "it, as in plot('coef', X, y)"
         )
     if kind not in KINDS:
         raise ValueError(f"kind={kind!r} is not known; choose among {', '.join(map(repr, KINDS))}")

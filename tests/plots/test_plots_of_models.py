@@ -96,5 +96,7 @@ def test_long_names_leave_room_for_the_picture():
         ax.figure.canvas.draw()  # matplotlib warns where no room is left
         texts = [text.get_text() for text in (*ax.get_xticklabels(), *ax.get_yticklabels())]
         assert max(map(len, texts)) <= style.LABEL_LENGTH
-    with pytest.raises(TypeError, match=r"kind is the first argument .* as in plot\('coef', X, y\)"):
+    with pytest.raises(
+        TypeError, match=r"kind is the first argument .* as in plot\('coef', X, y\)"
+    ):
         path.model(k=4).plot(X)
