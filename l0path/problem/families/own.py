@@ -136,7 +136,8 @@ def own_loss(
 
 def take_undecorated(loss: Any) -> None:
     """Make the class of a record a loss that Python runs, if it has the three methods and is not a
-    loss. It is said once for each class. Arrays, lists and texts in the record of a loss are refused.
+    loss. It is said once for each class. Arrays, lists and texts in the record of a loss are
+    refused.
     """
     kind = type(loss)
     if kind in OWN_LOSSES.values():
