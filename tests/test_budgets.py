@@ -61,11 +61,17 @@ def functions():
 
 
 def is_kernel(node):
-    """Whether a function is compiled: a kernel, or a verb of a loss and what it does for a class of
-    records.
-    """
-    marks = ("njit", "generic", "_rows.register(")
-    return any(mark in ast.unparse(one) for one in node.decorator_list for mark in marks)
+    """Whether a function is compiled: a kernel, or a verb of a loss, also as a method of one."""
+    if node.name in verbs():
+        return True
+    return any("njit" in ast.unparse(one) for one in node.decorator_list)
+
+
+@cache
+def verbs():
+    """The names of the verbs that kernels ask of a loss."""
+    marked = [(f.name, ast.unparse(one)) for _, f in functions() for one in f.decorator_list]
+    return {name for name, mark in marked if mark == "generic"}
 
 
 def positional(node):
