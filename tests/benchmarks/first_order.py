@@ -14,7 +14,6 @@ import l0path
 from l0path.core.control import Clock
 from l0path.engine.protocols import Session, Slice
 from l0path.engine.request import request
-from l0path.engine.size_path import SizePath
 from l0path.engine.strategies.columns import ColumnExchanges
 from l0path.exchange.local_search import pairs_tried
 from l0path.exchange.ranking import Wanted
@@ -152,12 +151,12 @@ def supports_of(problem, path, ridge, K):
         ColumnExchanges(make_model(problem), part, LocalSearch(), session)
         for session in (starting, Session(Clock()))
     )
-    SizePath(swept).run()
-    SizePath(joined).run()
+    swept.run()
+    joined.run()
     again = ColumnExchanges(joined.model, part, LocalSearch(), starting)
     for fit in joined.pool.fits.values():
         again.pool.update(fit)
-    SizePath(again).run()
+    again.run()
     return alone, values_of(swept.pool.fits), values_of(again.pool.fits)
 
 

@@ -13,7 +13,6 @@ from scipy import sparse
 from l0path.core.control import Clock
 from l0path.designs import as_design
 from l0path.engine.protocols import Session, Slice
-from l0path.engine.size_path import SizePath
 from l0path.engine.strategies.sparse import SparseSizes
 from l0path.first_order.one_size import solve_size
 from l0path.first_order.operators import (
@@ -288,7 +287,7 @@ def test_weights_are_repeated_rows_and_sparse_is_dense(loss):
         names=names,
     )
     thin = SparseSizes(make_model(pose(data)), Slice(0.0, 1e-2, 4), settings, Session(Clock()))
-    SizePath(thin).run()
+    thin.run()
     for k in range(5):
         for other in (rows, thin):
             assert other.pool.fits[k].support.tolist() == weighted.pool.fits[k].support.tolist()
