@@ -412,7 +412,7 @@ def canonical_name(name, exact=False):
             return name
         raise ValueError(
             f"loss={name!r} has no curvature and serves algorithm='exact' only; use that, or "
-            "loss='smoothed_hinge' (gamma=0.25) or 'squared_hinge'"
+            "loss='smoothed_hinge' or 'squared_hinge'"
         )
     full = name.traits.name if type(name) in OWN_LOSSES.values() else ALIASES.get(name, name)
     known = NAMES | SEVERAL | COUPLED
