@@ -61,10 +61,9 @@ def functions():
 
 
 def is_kernel(node):
-    """Whether a function is compiled: a kernel, or a verb of a loss, also as a method of one."""
-    if node.name in verbs():
-        return True
-    return any("njit" in ast.unparse(one) for one in node.decorator_list)
+    """Whether a function is compiled: a kernel, or a verb of a loss, as a method or registered."""
+    marks = [ast.unparse(one) for one in node.decorator_list]
+    return node.name in verbs() or any("njit" in one or "_rows.register(" in one for one in marks)
 
 
 @cache
