@@ -31,7 +31,6 @@ from .responses import EPS, poisson_start, saturated
 from .traits import EMPTIES, SEPARATES, LossTraits
 from .verbs import value
 
-
 NAMES = {}  # classes of losses that are sums over rows, by their names
 
 
