@@ -221,7 +221,8 @@ def from_rows(problem, Z, lambda1, lambda2, *, bounds, start, max_iter):
     for _ in range(max_iter if np.isfinite(F) else 0):
         derivatives_with_sizes(p.loss, y, eta, weights, slopes, curvatures)
         if beside_jumps:
-            _go_beyond_jumps(p.loss, y, eta, weights, rounding(x), slopes, curvatures)
+            off = 4.0 * rounding(x)
+            _go_beyond_jumps(p.loss, y, weights, (eta - off, eta + off), slopes, curvatures)
         level = abs(F) + float(np.abs(slopes * eta).sum()) + 1e-300
         about = abs(F) + float(np.abs(slopes * (eta - origin(p.loss, slopes, eta))).sum()) + 1e-300
         if coupled:
@@ -273,14 +274,14 @@ def from_rows(problem, Z, lambda1, lambda2, *, bounds, start, max_iter):
     return x[:k], float(x[k]) if more else float(start[1]), float(F), bool(optimal)
 
 
-def _go_beyond_jumps(loss, y, eta, weights, rounding, slopes, curvatures):
-    """Take the least curvatures of predictors within rounding, with the slopes there: a row far out
-    that has its curvature on one side only seems to hold all coefficients where it is, while these
-    may go on to the other side.
+def _go_beyond_jumps(loss, y, weights, sides, slopes, curvatures):
+    """Take the curvatures on both sides of the predictors, within rounding, where they are less,
+    with the slopes there: a row far out that has its curvature on one side only seems to hold all
+    coefficients where it is, while these may go on to the other side.
     """
     near, v = np.empty_like(slopes), np.empty_like(curvatures)
-    for side in (-4.0, 4.0):
-        derivatives_with_sizes(loss, y, eta + side * rounding, weights, near, v)
+    for eta in sides:
+        derivatives_with_sizes(loss, y, eta, weights, near, v)
         less = v < curvatures
         slopes[less], curvatures[less] = near[less], v[less]
 
