@@ -77,7 +77,7 @@ class DualProblem:
     def __init__(self, problem, lambda1, lambda2):
         self.problem, self.lambda1, self.lambda2 = problem, float(lambda1), float(lambda2)
         self.low, self.high = interval(problem.loss, problem.y)
-        self.tied = problem.intercept and not problem.quadratic
+        self.tied = problem.free_intercept
         self.zero = np.zeros(problem.y.size)
         self.least = convexity(problem.loss)
 
@@ -172,13 +172,8 @@ class DualSizes:
 
     def dual_of(self, fit):
         """The dual point a_i = loss'(eta_i) of a fit."""
-        p = self.model.problem
-        eta = (
-            p.offset
-            + fit.b @ self.Z[self.model.where[fit.support]]
-            + (0.0 if p.quadratic else fit.b0)
-        )
-        return self.dual.of_predictor(eta)
+        Z = self.Z[self.model.where[fit.support]]
+        return self.dual.of_predictor(self.model.problem.predictor(fit, Z))
 
     def margin(self):
         """The amount by which a bound is lowered to allow for rounding."""

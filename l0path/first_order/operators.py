@@ -119,7 +119,7 @@ class View:
             np.isfinite(self.lower[~self.closed]).any()
             or np.isfinite(self.upper[~self.closed]).any()
         )
-        self.free_intercept = problem.intercept and not problem.quadratic
+        self.free_intercept = problem.free_intercept
         self.lipschitz = self.spread = np.nan
         self.curvature_bound = smoothness(problem.loss)
 

@@ -149,9 +149,22 @@ class Problem:
         return self.intercept or not self.loss.traits.intercept
 
     @property
+    def free_intercept(self):
+        """Whether the intercept is fitted with the coefficients; that of a squared loss is the
+        `shift`.
+        """
+        return self.intercept and not self.quadratic
+
+    @property
     def quadratic(self):
         """Whether the loss is squared, so that Gram matrices say everything."""
         return isinstance(self.loss, Squared)
+
+    def predictor(self, fit, Z):
+        """(n,) offset and intercept, and the columns of a fit, the rows of Z (k, n), times its
+        coefficients.
+        """
+        return self.offset + fit.b @ Z + (fit.b0 - self.shift)
 
     def locked(self, J):
         """A mask of the columns J (indices) that are forced."""
