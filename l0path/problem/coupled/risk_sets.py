@@ -79,9 +79,8 @@ def risk_in(loss, n, state):
 @njit
 def fill_risk(loss, eta, weights, state):
     """Fill the `Risk` of a predictor, in the state of a loss."""
-    leave, deaths = indices_at(loss, LEAVE), indices_at(loss, DEATHS)
-    first, since = indices_at(loss, FIRST), indices_at(loss, SINCE)
-    until = indices_at(loss, UNTIL)
+    deaths, first = indices_at(loss, DEATHS), indices_at(loss, FIRST)
+    since, until = indices_at(loss, SINCE), indices_at(loss, UNTIL)
     n, groups = eta.size, first.size - 1
     at = risk_in(loss, n, state)
     wide = _fill_units(loss, eta, at.units)
