@@ -17,15 +17,16 @@ import numpy as np
 
 from ...core import threads
 from ...core.status import FitStatus, Optimality
+from ...exchange.local_search import LocalSearch
+from ...exchange.neighborhoods.choice import neighborhood_of
 from ...first_order.coordinate_descent import CoordinateDescent
 from ...first_order.coordinate_solvers import make_descent
 from ...first_order.primal_dual import PrimalDual, PrimalDualSolver
 from ...problem.problem import Fit
 from ...working_set.starts import null_value, seed
 from ..grids import Grid
-from ..protocols import Point, SliceResult
+from ..protocols import Point, Slice, SliceResult
 from ..rounds import Rounds
-from .filling import filled
 from .refits import RefitSolver, RefitSteps
 from .steps import steps_of
 
@@ -390,5 +391,26 @@ class Lambda0Path:
         return dict(sorted(self.descent.best.items()))
 
     def fill(self, max_k):
-        """A fit of every size up to max_k, see `filling.filled`."""
-        return filled(self, max_k)
+        """A fit of every size up to max_k, on W: the best one met against the best addition to size
+        k - 1 going up and the cheapest removal from k + 1 going down.
+
+        Swaps follow where the settings have them with refit. Additions from outside W are not
+        looked at: these fits are not verified.
+        """
+        best, polish = self.best_by_size(), self.steps.refits
+        top = min(max_k, int(self.descent.selectable.sum()))
+        settings = self.settings if isinstance(self.settings, LocalSearch) else LocalSearch()
+        part = Slice(self.lambda1, self.lambda2, max(top, *best) + 1)
+        steps = neighborhood_of(
+            self.model, part, self.scale, settings, trials=False, refits=not self.exact
+        )
+        for up in (True, False):
+            for k in range(1, top + 1) if up else range(top, 0, -1):
+                near = best.get(k - 1 if up else k + 1)
+                if near is None or FitStatus.SEPARATED in near.flags:
+                    continue
+                self.clock.poll()
+                new = steps.add(near, polish) if up else steps.drop(near, polish)
+                if new is not None and (k not in best or new.value < best[k].value):
+                    best[k] = new
+        return {k: best[k] for k in sorted(best) if k <= max_k}
