@@ -34,11 +34,12 @@ def copied(problem):
 
 def standardized(problem, solution):
     """(support, b) of a solution, in the problem's units, without columns that the problem has
-    not.
+    not; b is (k,), or (k, q) with several predictors.
     """
     kept = problem.usable[solution.support]
     support = solution.support[kept]
-    return support, solution.beta[kept] * problem.X.scale[support]
+    b = (solution.beta[kept].T * problem.X.scale[support]).T
+    return support, b if problem.turn is None else b @ np.linalg.pinv(problem.turn)
 
 
 def bounded(problem, solution, bound):
