@@ -98,36 +98,27 @@ def _take(loss, s, eta, slopes, ahead, dual, work):
     _divide(dual, s, root, work[3])
 
 
-@njit
-def _gain(loss, s, weights, work, moved):
-    """What response s adds to `dual_gain_of_rows`; where `moved` (n,) is not empty, to
-    `drawn_back_rows`, which fills it. work (4, n): see `_take`.
-    """
-    n, root, one = weights.size, loss.roots[s], _own(loss)
-    e, D, to, point = work[0], work[1], work[2], work[3]
-    own = part(loss.Y, s * n, s * n + n)
-    if moved.size > 0:
-        return root * root * drawn_back_rows(one, own, weights, e, D, to, point, moved)
-    return root * root * dual_gain_of_rows(one, own, weights, e, D, to, point)
-
-
 @dual_gain_of_rows.register(ResponseSum)
 def responses_dual_gain_of_rows(loss, y, weights, eta, slopes, ahead, dual):
-    gain, work, none = 0.0, np.empty((4, weights.size)), np.empty(0)
+    one, gain, n, work = _own(loss), 0.0, weights.size, np.empty((4, weights.size))
     for s in range(loss.roots.size):
+        root, own = loss.roots[s], part(loss.Y, s * n, s * n + n)
         _take(loss, s, eta, slopes, ahead, dual, work)
-        gain += _gain(loss, s, weights, work, none)
+        more = dual_gain_of_rows(one, own, weights, work[0], work[1], work[2], work[3])
+        gain += root * root * more
     return gain if abs(gain) < math.inf else -math.inf
 
 
 @drawn_back_rows.register(ResponseSum)
 def responses_drawn_back_rows(loss, y, weights, eta, slopes, ahead, dual, moved):
-    gain, n, work = 0.0, weights.size, np.empty((4, weights.size))
+    one, gain, n, work = _own(loss), 0.0, weights.size, np.empty((4, weights.size))
     for s in range(loss.roots.size):
+        root, own = loss.roots[s], part(loss.Y, s * n, s * n + n)
         D = part(moved, s * n, s * n + n)
         _take(loss, s, eta, slopes, ahead, dual, work)
-        gain += _gain(loss, s, weights, work, D)
+        more = drawn_back_rows(one, own, weights, work[0], work[1], work[2], work[3], D)
+        gain += root * root * more
         for i in range(n):
-            D[i] *= loss.roots[s]
+            D[i] *= root
             dual[s * n + i] += D[i]
     return gain if abs(gain) < math.inf else -math.inf

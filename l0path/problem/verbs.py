@@ -722,9 +722,6 @@ def origin(loss, slopes, eta):
     return _asked(origin_of, loss, slopes, eta)
 
 
-PLACES = {one.verb: place for place, one in enumerate(BY_ADDRESS)}
-
-
 def _asked(verb, loss, *rows):
     """The result of a verb, by a kernel that calls it: for a record that cannot be packed one that
     is compiled for its class.
