@@ -61,6 +61,20 @@ def bounded(problem, solution, bound):
     )
 
 
+def rows_of_slices(solutions):
+    """(number, rows) of the slices of solutions, of the rows that have an optimum; slices without
+    any are left out.
+    """
+    for number in dict.fromkeys(s.slice for s in solutions):
+        rows = [
+            i
+            for i, s in enumerate(solutions)
+            if s.slice == number and s.status != FitStatus.SEPARATED
+        ]
+        if rows:
+            yield number, rows
+
+
 def bound_solutions(problem, solutions, *, steps=FIT_READS, poll=None, model=None, names=None):
     """Give the solutions of a path lower bounds, in place in the list; returns notes. poll(): asked
     before every read of X, True ends it, and what is not bounded then stays as it is.
@@ -74,13 +88,8 @@ def bound_solutions(problem, solutions, *, steps=FIT_READS, poll=None, model=Non
     poll = poll or (lambda: False)
     diagonal = cache(lambda: divided(problem))
     unbounded = {}
-    for number in dict.fromkeys(s.slice for s in solutions):
-        rows = [
-            i
-            for i, s in enumerate(solutions)
-            if s.slice == number and s.status != FitStatus.SEPARATED
-        ]
-        if not rows or poll():
+    for number, rows in rows_of_slices(solutions):
+        if poll():
             continue
         lambda1, lambda2 = solutions[rows[0]].lambda1, solutions[rows[0]].lambda2
         needed = lambda2 == 0 or problem.X.n * float(problem.usable.sum()) ** 2 <= QUICK_SPLIT

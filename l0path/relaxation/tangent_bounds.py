@@ -19,7 +19,7 @@ from ..core.status import FitStatus
 from ..problem.several import has_free_number, log_losses, probabilities
 from ..problem.verbs import derivatives
 from . import bounds
-from .path_bounds import bounded, standardized
+from .path_bounds import bounded, rows_of_slices, standardized
 
 SUMMED = 1e-12  # of what a bound is summed from
 POLISHED = 8  # Newton steps of the intercepts alone
@@ -31,13 +31,11 @@ def bound_by_tangents(problem, solutions, poll):
     are those at the fits of a slice, each for all of its sizes: a read of X for a slice. poll():
     asked before every read, True ends it.
     """
-    for number in dict.fromkeys(s.slice for s in solutions):
-        rows = [i for i, s in enumerate(solutions) if s.slice == number]
-        finite = [i for i in rows if solutions[i].status != FitStatus.SEPARATED]
-        if not finite or poll():
+    for _, rows in rows_of_slices(solutions):
+        if poll():
             continue
-        few = [solutions[i] for i in finite]
-        for i, bound in zip(finite, tangent_bounds(problem, few), strict=True):
+        few = [solutions[i] for i in rows]
+        for i, bound in zip(rows, tangent_bounds(problem, few), strict=True):
             solutions[i] = bounded(problem, solutions[i], bound)
     if any(math.isnan(s.lower_bound) for s in solutions if s.status != FitStatus.SEPARATED):
         return [
