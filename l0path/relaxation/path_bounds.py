@@ -75,7 +75,7 @@ def rows_of_slices(solutions):
             yield number, rows
 
 
-def bound_solutions(problem, solutions, *, steps=FIT_READS, poll=None, model=None, names=None):
+def bound_solutions(problem, solutions, *, poll=None, model=None, names=None):
     """Give the solutions of a path lower bounds, in place in the list; returns notes. poll(): asked
     before every read of X, True ends it, and what is not bounded then stays as it is.
 
@@ -105,7 +105,7 @@ def bound_solutions(problem, solutions, *, steps=FIT_READS, poll=None, model=Non
             if poll():
                 break
             for i, bound in zip(
-                part, _bounds(dual, [solutions[i] for i in part], steps, poll, model), strict=True
+                part, _bounds(dual, [solutions[i] for i in part], poll, model), strict=True
             ):
                 solutions[i] = bounded(problem, solutions[i], bound)
     return _notes(problem, unbounded, len({s.slice for s in solutions}), names)
@@ -179,7 +179,7 @@ def first_points(dual, solutions, fits, model=None):
     )
 
 
-def _bounds(dual, solutions, steps, poll, model=None):
+def _bounds(dual, solutions, poll, model):
     """(t,) lower bounds of the objectives of some solutions of one slice."""
     fits = [standardized(dual.problem, s) for s in solutions]
     start = first_points(dual, solutions, fits, model)
@@ -189,7 +189,7 @@ def _bounds(dual, solutions, steps, poll, model=None):
         start=start,
         goal=goal,
         coefficients=fits,
-        steps=steps,
+        steps=FIT_READS,
         poll=poll,
         **targets(solutions),
     ).lower
