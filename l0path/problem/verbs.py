@@ -527,6 +527,12 @@ def value_by_state(loss, y, eta, weights):
     return state_at(loss, y, eta, weights)[0]
 
 
+@origin_of.register(WithState)
+def origin_in_the_middle(loss, slopes, eta):
+    """All of them take up a number that is added to every predictor."""
+    return middle(slopes, eta)
+
+
 @derivatives_of_rows.register(WithState)
 def derivatives_by_state(loss, y, eta, weights, slopes, curvatures):
     state, n = state_at(loss, y, eta, weights), y.size

@@ -30,8 +30,6 @@ from ..verbs import (
     bound_of_rows,
     coupling_of_rows,
     least_value,
-    middle,
-    origin_of,
     rank_of,
     state_at,
     state_of_rows,
@@ -133,11 +131,6 @@ def cox_state_of_rows(loss, y, eta, weights, before, known, state):
             curvatures[i] = max(curvatures[i] - tied, 0.0)
             slopes[i] = curvatures[i] - weights[i] * scale
     state[0] = loss.numbers[LEVEL] + _log_shares(loss, risk, eta, weights) * scale
-
-
-@origin_of.register(CoxInKernels)
-def cox_origin_of(loss, slopes, eta):
-    return middle(slopes, eta)
 
 
 @rank_of.register(Cox)

@@ -32,8 +32,6 @@ from ..verbs import (
     found_state,
     free_at,
     least_value,
-    middle,
-    origin_of,
     rank_of,
     state_at,
     state_of_rows,
@@ -371,11 +369,6 @@ def seen_by_thresholds(y, best, z, out):
             out[c] += upper[i] * z[i]
         if c > 0:
             out[c - 1] += lower[i] * z[i]
-
-
-@origin_of.register(OrdinalInKernels)
-def ordinal_origin_of(loss, slopes, eta):
-    return middle(slopes, eta)
 
 
 @rank_of.register(Ordinal)

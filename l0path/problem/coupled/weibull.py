@@ -37,8 +37,6 @@ from ..verbs import (
     found_state,
     free_at,
     has_ended,
-    middle,
-    origin_of,
     rank_of,
     state_at,
     state_of_rows,
@@ -216,11 +214,6 @@ def weibull_state_of_rows(loss, y, eta, weights, before, known, state):
     # at its end the shape does not move
     own[3] = math.inf if shape >= most else events * (out[3] + 1.0 / (shape * shape))
     own[4] = events
-
-
-@origin_of.register(WeibullInKernels)
-def weibull_origin_of(loss, slopes, eta):
-    return middle(slopes, eta)
 
 
 @coupling_of_rows.register(WeibullInKernels)
