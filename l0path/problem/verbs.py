@@ -338,15 +338,19 @@ def state_of_rows(loss, y, eta, weights, before, known, state):
     """
 
 
-class WithState(NamedTuple):
-    """A loss as those of its verbs take it that read its state and nothing else: they are compiled
-    once for all such losses.
-    """
+class InKernels(NamedTuple):
+    """What the verbs of a loss with a state take in place of its record, see `_in_kernels`."""
 
     finder: int  # address of `state_of_rows`
     numbers: np.ndarray
     ints: np.ndarray
     memory: np.ndarray
+
+
+class WithState(InKernels):
+    """A loss as those of its verbs take it that read its state and nothing else: they are compiled
+    once for all such losses.
+    """
 
 
 @njit

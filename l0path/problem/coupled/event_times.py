@@ -6,19 +6,15 @@ from typing import NamedTuple
 import numpy as np
 
 from ..traits import MONOTONE, LossTraits
+from ..verbs import InKernels
 
 MOST_TERMS = 1 << 22  # deaths, with copies, up to which Efron's method keeps a term for each
 
 
-class CoxInKernels(NamedTuple):
+class CoxInKernels(InKernels):
     """The loss `Cox` as its verbs take it, see `verbs.state_at`. Its state at a predictor are the
     numbers of a `risk_sets.Risk`.
     """
-
-    finder: int  # address of `state_of_rows`
-    numbers: np.ndarray
-    ints: np.ndarray
-    memory: np.ndarray
 
 
 class Cox(NamedTuple):

@@ -27,6 +27,7 @@ from ...core.elementary import exp_minus, log1p_unit
 from ..traits import ORDERED, LossTraits
 from ..verbs import (
     Free,
+    InKernels,
     bound_of_rows,
     coupling_of_rows,
     found_state,
@@ -45,15 +46,10 @@ LAST_GAIN = 1e-13  # a decrement after which the next step would be lost in roun
 NO_TERM = -1e4  # the place of a term that does not exist: its value and its slopes are 0 there
 
 
-class OrdinalInKernels(NamedTuple):
+class OrdinalInKernels(InKernels):
     """The loss `Ordinal` as its verbs take it, see `verbs.state_at`. Its state at a predictor are
     the numbers of a `BestThresholds`.
     """
-
-    finder: int  # address of `state_of_rows`
-    numbers: np.ndarray
-    ints: np.ndarray
-    memory: np.ndarray
 
 
 class Ordinal(NamedTuple):

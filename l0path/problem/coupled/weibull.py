@@ -32,6 +32,7 @@ from ...core.elementary import entropy_rise, exp_minus
 from ..traits import OUTLASTS, LossTraits
 from ..verbs import (
     Free,
+    InKernels,
     bound_of_rows,
     coupling_of_rows,
     found_state,
@@ -51,15 +52,10 @@ CENTER, MOST = 0, 1  # places of numbers of `Weibull`
 LOG_TIME = 1  # the place of an array
 
 
-class WeibullInKernels(NamedTuple):
+class WeibullInKernels(InKernels):
     """The loss `Weibull` as its verbs take it, see `verbs.state_at`. Behind the first parts of its
     state at a predictor are b0, kappa, the v-mean of z, h and D of this module.
     """
-
-    finder: int  # address of `state_of_rows`
-    numbers: np.ndarray
-    ints: np.ndarray
-    memory: np.ndarray
 
 
 class Weibull(NamedTuple):
