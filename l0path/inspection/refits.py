@@ -292,7 +292,7 @@ def refit_rows(path, s, rows, **how):
                 getattr(results, "_results", results).cov_type = kind
     limit = limit_in(results, path, s, rows)
     if limit is None:
-        _tell(caught, path, results)
+        _tell(caught, path)
         return results
     # what statsmodels says besides follows from it
     if limit.left is None:
@@ -382,7 +382,7 @@ def _of_rows_left(path, s, limit, given, results):
     return limit, np.where(unknown[:, None] | unknown, np.nan, covariance)
 
 
-def _tell(caught, path, results):
+def _tell(caught, path):
     """Warn of what statsmodels and `fitted` have warned of, of a lack of convergence in our
     words.
     """

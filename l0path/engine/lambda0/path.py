@@ -176,9 +176,7 @@ class Lambda0Path:
         size = self.descent.settings.screen_size
         free = np.flatnonzero(self.descent.selectable & (self.descent.factor_all == 0))
         if self.model.width <= self.model.problem.forced.size:
-            seed(
-                self.model, self.null, min(self.max_k, max(size // 4, 1)), self.lambda1, extra=free
-            )
+            seed(self.model, self.null, min(self.max_k, max(size // 4, 1)), extra=free)
         else:
             self.model.grow(free)
 
