@@ -145,6 +145,11 @@ def test_levels_of_column_names_are_joined():
     np.testing.assert_allclose(offset.coef(), l0path.fit(table[["g"]], y - table["h", ""]).coef())
     repeated = table.set_axis(["g_a", "g_a", "h"], axis=1)
     assert l0path.fit(repeated, y).names == ["g_a", "g_a.1", "h"]
+    for X_fit in (table, repeated):
+        path, module = l0path.fit(X_fit, y), {}
+        exec(path.model(k=3).to_python(), module)
+        predicted = module["predict"](X_fit.set_axis(path.names, axis=1))
+        np.testing.assert_allclose(predicted, path.predict(X_fit, k=3))
 
 
 @pytest.mark.parametrize("intercept", [True, False])

@@ -298,6 +298,7 @@ class Formula:
             raise ValueError(
                 f"formula {self.text!r} makes no column: its factors have one level only"
             )
+        self._refuse_twins()
         self.state = {
             "transforms": copy.deepcopy(self._spec.transform_state),
             "levels": {
@@ -306,6 +307,18 @@ class Formula:
             },
         }
         return Encoded(columns_of(matrix, self.output, data.index), self, data.index)
+
+    def _refuse_twins(self):
+        """Refuse columns of one name, as a product a:b beside a column "a:b" of the data."""
+        of_name = {}
+        for term, at in self.terms:
+            for name in (self.names[j] for j in at):
+                if name in of_name:
+                    raise ValueError(
+                        f"formula {self.text!r} makes two columns named {name!r}, of the terms "
+                        f"{of_name[name]} and {term}; rename the columns of data that they use"
+                    )
+                of_name[name] = term
 
     def needed(self, features):
         """Names of the columns of the data that some features (numbers of columns of X) are made

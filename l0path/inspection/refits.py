@@ -316,10 +316,10 @@ def _fitted(path, sm, s, table, how):
 
 def _no_residuals(table, how):
     """The error of standard errors that too few rows leave open."""
-    kind = f"cov_type={how['cov_type']!r}" if "cov_type" in how else "the robust regression"
+    kind = f"cov_type={how['cov_type']!r}" if "cov_type" in how else "the refit"
     return ValueError(
         "{} has no standard errors here: {} rows are too few for {} coefficients; choose a smaller "
-        "k{}".format(kind, *table.exog.shape, ", or leave cov_type out" * ("cov_type" in how))
+        "k".format(kind, *table.exog.shape)
     )
 
 
@@ -435,6 +435,8 @@ def fitted(loss, sm, path, s, table, how):
         offset=table.offset,
         **weighting(table),
     )
+    if loss.traits.dispersion and model.df_resid < 1 and how.get("scale") is None:
+        raise _no_residuals(table, how)
     return _fitted_glm(model, {"tol": 1e-12, **how}, _start(path, s))
 
 

@@ -20,9 +20,9 @@ from ..problem.coupled.arguments import ties_of
 from ..problem.coupled.ordinal import thresholds_of
 from ..problem.coupled.scores import minus_log_likelihood
 from ..problem.coupled.weibull import best_shape
-from ..problem.losses import restricted
 from ..problem.problem import Data, checksum, pose
 from ..problem.traits import MONOTONE, ORDERED, OUTLASTS
+from ..problem.verbs import restricted
 from ..working_set.model import make_model
 from .refit_results import (
     NO_CLUSTERS,
@@ -118,6 +118,8 @@ def refit_survival(path, s, given, covariance, how):
 
 def _refit_in_statsmodels(path, s, rows, columns, loss, how):
     """The results of PHReg, columns (A, names) of the rows of positive weight."""
+    from statsmodels.duration.hazard_regression import PHRegResults
+
     from .cox_models import CoxRegression, named
 
     (A, names), keep = columns, np.flatnonzero(rows.weights > 0)
@@ -125,23 +127,31 @@ def _refit_in_statsmodels(path, s, rows, columns, loss, how):
     first = loss.start if loss.start.size else loss.stop
     origin = min(float(first[keep].min()), 0.0)
     entry = np.nextafter(loss.start[keep] - origin, np.inf) if loss.start.size else None
+    offset = None if rows.offset is None else rows.offset[keep]
+    model = CoxRegression(
+        loss.stop[keep] - origin,
+        pd.DataFrame(A, columns=names),
+        status=rows.y[keep],
+        entry=entry,
+        strata=loss.stratum[keep] if loss.stratum.any() else None,
+        offset=offset,
+        ties=ties_of(loss),
+    )
     try:
         with recorded() as caught:
-            results = CoxRegression(
-                loss.stop[keep] - origin,
-                pd.DataFrame(A, columns=names),
-                status=rows.y[keep],
-                entry=entry,
-                strata=loss.stratum[keep] if loss.stratum.any() else None,
-                offset=None if rows.offset is None else rows.offset[keep],
-                ties=ties_of(loss),
-            ).fit(**how)
-    except np.linalg.LinAlgError:
-        raise ValueError(
-            "features of the model are constant, or combinations of others, in these rows; choose "
-            "a smaller k, or more rows"
-        ) from None
-    limit = limit_in(results, path, s, rows, loss)
+            results = model.fit(**how)
+        limit = limit_in(results, path, s, rows, loss)
+    except np.linalg.LinAlgError:  # also where steps along a monotone likelihood went far out
+        limit = limit_of_refit(
+            restricted(loss, rows.y, keep), rows.y[keep], A, names, intercept=False,
+            weights=rows.weights[keep], offset=offset,
+        )  # fmt: skip
+        if limit is None:
+            raise ValueError(
+                "features of the model are constant, or combinations of others, in these rows; "
+                "choose a smaller k, or more rows"
+            ) from None
+        results = PHRegResults(model, limit.params, np.eye(len(names)))
     if limit is None:
         again(caught)
     else:

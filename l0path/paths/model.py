@@ -812,6 +812,9 @@ class Model:
         ordered classes one of their probabilities. The terms of a formula are written out: columns,
         levels of factors, arithmetic, log, exp, sqrt and abs.
 
+        A table whose column names repeat or have levels (a MultiIndex) is passed with the names
+        that the path has given them, `X.set_axis(path.names, axis=1)`.
+
         Returns
         -------
         str

@@ -139,6 +139,15 @@ class WorkingColumns:
         """Whether a ridge is too small to set near combinations apart in a Gram matrix."""
         return 2.0 * lambda2 <= APART**2 * float(self.problem.square.max(initial=0.0))
 
+    def near_columns(self, lambda2):
+        """How many working columns, those that are new included, are in near combinations that no
+        ridge sets apart.
+        """
+        if not self.negligible_ridge(lambda2):
+            return 0
+        self.find_near()
+        return 0 if self.near is None else self.near.size
+
     def hidden(self, support, lambda2):
         """Whether near combinations are in a support that no ridge sets apart."""
         if self.near is None or np.isin(support, self.near).sum() < 2:

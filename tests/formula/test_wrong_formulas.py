@@ -179,6 +179,16 @@ def test_new_rows_of_a_formula_are_asked_for_as_a_table(X, error):
         path.predict(X, k=2)
 
 
+def test_a_column_with_the_name_of_a_product_or_a_level_is_refused():
+    numbers = np.random.default_rng(0).standard_normal((40, 3))
+    data = pd.DataFrame(numbers, columns=["a", "b", "a:b"])
+    data["y"], data["kind"], data["kind[T.v]"] = data["a"] * data["b"], ["u", "v"] * 20, data["b"]
+    for right in ("a*b + `a:b`", ". + a*b", "kind + `kind[T.v]`"):
+        with pytest.raises(ValueError, match=r"makes two columns named '(a:b|kind\[T\.v\])', of"):
+            l0path.fit(f"y ~ {right}", data)
+    assert l0path.fit("y ~ a*b", data).names == ["a", "b", "a:b"]
+
+
 def test_columns_with_the_names_of_the_intercept_are_not_lost():
     rng = np.random.default_rng(0)
     table = pd.DataFrame(rng.normal(size=(40, 4)), columns=["1", "2", "Intercept", "y"])

@@ -461,6 +461,17 @@ def test_as_many_coefficients_as_rows_have_no_robust_standard_errors(loss):
             path.model(k=4).refit(cov_type="HC1")
 
 
+@pytest.mark.parametrize("loss", ["gamma", l0path.losses.Tweedie(1.5)])
+def test_as_many_coefficients_as_rows_have_no_dispersion(loss):
+    frame = table(n=5)
+    path = l0path.fit(frame[list("abcd")], np.exp(frame["real"]), loss=loss, max_k=4, lambda2=0.1)
+    with pytest.raises(ValueError, match="the refit has no standard errors here: 5 rows"):
+        path.model(k=4).refit()
+    with pytest.warns(l0path.errors.SeparationWarning, match="or fit perfectly"):
+        known = path.model(k=4).refit(scale=1.0)
+    assert np.isfinite(known.bse).all()
+
+
 def test_counts_that_vary_less_than_a_poisson_variable():
     y = np.array([1, 3, 1, 0, 1, 1, 0, 0, 1, 0, 2, 0, 0, 0, 0, 3, 1, 3, 0, 0, 2, 2])
     y = np.repeat(y, [3, 1, 3, 1, 1, 3, 1, 1, 3, 2, 2, 2, 1, 1, 1, 2, 3, 2, 1, 3, 2, 2])

@@ -215,3 +215,15 @@ def test_a_row_of_next_to_no_weight_separates_in_refits_too(kind):
     for name in ("x0", "x1"):
         assert found.params[name] == pytest.approx(want.params[name], rel=1e-5)
         assert found.bse[name] == pytest.approx(want.bse[name], rel=1e-4)
+
+
+def test_a_monotone_column_of_large_numbers_is_not_called_constant():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"x": np.repeat([0.0, 1000.0], 20), "z": rng.standard_normal(40)})
+    y = pd.DataFrame({"time": rng.exponential(size=40) + np.repeat([10.0, 0.0], 20), "event": True})
+    tables = [X, X.assign(x=X["x"] / 1000.0)]
+    with pytest.warns(l0path.errors.SeparationWarning):
+        large, small = (l0path.fit(table, y, loss="cox").model(k=2).refit() for table in tables)
+    assert large.infinite == small.infinite == ["x"]
+    np.testing.assert_allclose(large.bse, small.bse)
+    np.testing.assert_allclose(large.params["z"], small.params["z"])

@@ -15,11 +15,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ...algorithms.coordinate_descent import CoordinateDescent
+from ...algorithms.coordinate_solvers import make_descent
+from ...algorithms.primal_dual import PrimalDual, PrimalDualSolver
 from ...core import threads
 from ...core.status import FitStatus, Optimality
-from ...first_order.coordinate_descent import CoordinateDescent
-from ...first_order.coordinate_solvers import make_descent
-from ...first_order.primal_dual import PrimalDual, PrimalDualSolver
 from ...problem.problem import Fit
 from ...working_set.starts import null_value, seed
 from ..grids import Grid
@@ -133,10 +133,8 @@ class Lambda0Path:
         take back what was checked of them: gains and exchanges came from Gram matrices, which do
         not see such columns.
         """
-        model, best = self.model, self.descent.best
-        if not (
-            model.negligible_ridge(self.lambda2) and (model.find_near() or model.near is not None)
-        ):
+        best = self.descent.best
+        if not self.model.near_columns(self.lambda2):
             return
         self.exact = False
         for k in list(best):
@@ -384,10 +382,6 @@ class Lambda0Path:
             rounds=tuple(self.rounds),
             notes=tuple(self.notes),
         )
-
-    def next_value(self):
-        """None: nothing is known beyond max_k."""
-        return None
 
     # -------------------- sizes
 

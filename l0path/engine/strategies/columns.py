@@ -25,7 +25,6 @@ from ...problem.penalties import separable
 from ...working_set.starts import scale_of, seed
 from ..lambda0.candidates import candidates_from
 from ..protocols import Session, Slice
-from ..size_path import SizePath
 from .exchanges import ExchangeStrategy
 
 # columns from which on a read of X costs more than working columns: more of them are taken in at
@@ -156,7 +155,7 @@ class ColumnExchanges(ExchangeStrategy):
         proxy, curvature = self.model.squares(null)
         part = Slice(0.0, self.lambda2 / curvature, self.pool.last)
         fast = LocalSearch(effort="fast", tol=self.settings.tol)
-        path = SizePath(ColumnExchanges(proxy, part, fast, Session(self.clock)))
+        path = ColumnExchanges(proxy, part, fast, Session(self.clock))
         held = proxy.reads
         path.run()
         found = path.result.starts
@@ -338,8 +337,12 @@ class ColumnExchanges(ExchangeStrategy):
         return better
 
     def _take(self, k, candidates):
-        """Carry out the best exchange of a size directly."""
+        """Carry out the best exchange of a size directly, unless that of another one has ended the
+        sizes below it.
+        """
         fit = self.pool.fits.get(k)
+        if fit is None:
+            return
         for c in candidates.of(slice(1)):
             support = np.sort(np.append(fit.support[fit.support != c.out], c.into))
             if (
