@@ -5,17 +5,17 @@ that search a slice for them.
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from ..algorithms.coordinate_descent import CoordinateDescent
+from ..algorithms.cutting_planes import FeatureGenerating
+from ..algorithms.dual_iht import DualIHT
+from ..algorithms.primal_dual import PrimalDual
+from ..algorithms.projected_gradient import VARIANTS, ProjectedGradient
 from ..exact.contest import BranchAndBound
 from ..exact.fit_enumeration import refuse_groups
 from ..exact.integrality_generation import IntegralityGeneration
 from ..exchange.local_search import LocalSearch
-from ..first_order.coordinate_descent import CoordinateDescent
-from ..first_order.dual_iht import DualIHT
-from ..first_order.primal_dual import PrimalDual
-from ..first_order.projected_gradient import VARIANTS, ProjectedGradient
 from ..problem.losses import COUPLED, EXACT, OWN_LOSSES, name_of
 from ..problem.losses import NAMES as SMOOTH
-from ..relaxation.cutting_planes import FeatureGenerating
 from .lambda0.path import Lambda0Path
 from .protocols import Engine, SparseSettings
 from .strategies.columns import ColumnExchanges

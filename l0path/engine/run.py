@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..algorithms.cutting_planes import FeatureGenerating
 from ..compiled import HELPING_PROCESSES
 from ..core import threads
 from ..core.control import Clock, Control, Stop, deferred_interrupts
@@ -23,7 +24,6 @@ from ..paths import Model, Path
 from ..paths.records import Source
 from ..paths.separation import consequence, remedy, story
 from ..problem.losses import OWN_LOSSES, name_of
-from ..relaxation.cutting_planes import FeatureGenerating
 from ..relaxation.path_bounds import bound_by_slopes, bound_solutions, bounded
 from ..relaxation.tangent_bounds import bound_by_tangents
 from . import assemble

@@ -22,12 +22,12 @@ from itertools import pairwise
 import numpy as np
 from scipy.linalg import qr, solve_triangular
 
+from ..algorithms.coordinate_descent import entry_gains
 from ..core import threads
 from ..core.dispatch import njit
 from ..core.status import FitStatus
 from ..exchange.ranking import exchanged_supports
 from ..exchange.table import COLLINEAR
-from ..first_order.coordinate_descent import entry_gains
 from ..problem.dependence import LEAST_EIGENVALUE
 from ..problem.verbs import Tangent, along_the_way, bound_of_rows, loss_data
 from ..working_set.columns import NO_LENGTH, Unclear, independent_count

@@ -11,9 +11,9 @@ from ..errors import SeparationWarning
 from ..inspection.class_refits import NoOptimumError
 from ..inspection.refits import RefitRows, refit_rows
 from ..inspection.survival_refits import CoupledRows, maximum_likelihood, robust_covariance
-from ..problem.losses import restricted
 from ..problem.responses import without_mean
 from ..problem.several import predictors
+from ..problem.verbs import restricted
 from ..working_set.limits import separation_of
 
 

@@ -20,9 +20,9 @@ from ..problem.coupled.arguments import ties_of
 from ..problem.coupled.ordinal import thresholds_of
 from ..problem.coupled.scores import minus_log_likelihood
 from ..problem.coupled.weibull import best_shape
-from ..problem.losses import restricted
 from ..problem.problem import Data, checksum, pose
 from ..problem.traits import MONOTONE, ORDERED, OUTLASTS
+from ..problem.verbs import restricted
 from ..working_set.model import make_model
 from .refit_results import (
     NO_CLUSTERS,

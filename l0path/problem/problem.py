@@ -17,10 +17,10 @@ from ..designs import AllRows, Derived, Standardized, TrainingSet, check_finite,
 from ..designs.protocol import traits_of
 from .coupled.weibull import refuse_endless
 from .groups import one_each, posed_groups
-from .losses import Squared, restricted
+from .losses import Squared
 from .responses import EPS, rounding, saturated, without_mean
 from .several import class_codes, contrasts, turned
-from .verbs import least_value, unseen
+from .verbs import least_value, restricted, unseen
 
 LAST_DIGITS = 8  # relative roundings that a column may vary by and still be constant
 

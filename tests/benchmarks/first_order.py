@@ -11,6 +11,8 @@ import numpy as np
 from common import INSTANCES, agreement, arguments, instance, smaller
 
 import l0path
+from l0path.algorithms import operators
+from l0path.algorithms.one_size import solve_size
 from l0path.core.control import Clock
 from l0path.engine.protocols import Session, Slice
 from l0path.engine.request import request
@@ -18,8 +20,6 @@ from l0path.engine.strategies.columns import ColumnExchanges
 from l0path.exchange.local_search import pairs_tried
 from l0path.exchange.ranking import Wanted
 from l0path.exchange.verification import violators
-from l0path.first_order import operators
-from l0path.first_order.one_size import solve_size
 from l0path.problem.penalties import separable
 from l0path.problem.problem import pose
 from l0path.solvers import DualIHT, FeatureGenerating, LocalSearch, PrimalDual, ProjectedGradient

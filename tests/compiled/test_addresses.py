@@ -19,7 +19,7 @@ from l0path.compiled import KernelCache, call_at, reach
 from l0path.core import dispatch
 from l0path.exchange import trials
 from l0path.problem import verbs
-from l0path.problem.coupled.event_times import cox_of
+from l0path.problem.coupled.cox import cox_of
 from l0path.problem.coupled.ordinal import Ordinal
 from l0path.problem.losses import NAMES, Huber, Logistic, Poisson, Squared, make_loss
 from l0path.working_set import refits

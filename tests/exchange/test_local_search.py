@@ -4,6 +4,7 @@ pool's bookkeeping.
 
 import numpy as np
 import pytest
+from scipy.linalg import toeplitz
 
 import l0path
 from l0path.core.control import Clock
@@ -235,3 +236,19 @@ def test_an_oscillation_reaches_all_columns_beside_a_ridge_only(loss, unit):
             found = GroupNeighborhood(GroupModel(model, 0.0, lambda2), 1.0, settings)
         reached.append(found.reach(4).columns)
     assert reached == ([6.0, 6.0, 30] if unit is not None else [9, 9, 30])
+
+
+def test_an_exchange_that_leaves_nothing_of_y_ends_the_sizes_that_wait_for_theirs():
+    """Sizes 45 and 46 both have an exchange that pays, and that of 45 fits y: 46 is gone then."""
+    (n, p), coef, rho = (50, 1000), np.ones(1000), 0.35
+    coef[5:] = 0.5 ** np.arange(1, p - 4)
+    variance = coef @ toeplitz(rho ** np.arange(p)) @ coef / 3.5247726659387624
+    rng = np.random.default_rng([348, 8])
+    X = rng.standard_normal((n, p))
+    for j in range(1, p):
+        X[:, j] = rho * X[:, j - 1] + np.sqrt(1 - rho**2) * X[:, j]
+    y = X @ coef + np.sqrt(variance) * rng.standard_normal(n)
+    told = {"max_k": n - 1, "fit_intercept": False, "lambda2": [0.0, 0.1, 1.0, 10.0]}
+    path = l0path.fit(np.asfortranarray(X), y, certify=False, **told)
+    plain = path.details[path.details.lambda2 == 0.0]
+    assert plain.k.iloc[-1] < n - 1 and plain.objective.iloc[-1] < 1e-12 * plain.objective.iloc[0]

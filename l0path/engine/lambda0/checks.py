@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ...algorithms.coordinate_descent import Sides, entry_gains
 from ...core import threads
 from ...exchange.ranking import Wanted
 from ...exchange.verification import violators
-from ...first_order.coordinate_descent import Sides, entry_gains
 from ...problem.penalties import separable
 from ...working_set.columns import PRODUCTS_AT_ONCE
 

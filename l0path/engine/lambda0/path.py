@@ -15,11 +15,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ...algorithms.coordinate_descent import CoordinateDescent
+from ...algorithms.coordinate_solvers import make_descent
+from ...algorithms.primal_dual import PrimalDual, PrimalDualSolver
 from ...core import threads
 from ...core.status import FitStatus, Optimality
-from ...first_order.coordinate_descent import CoordinateDescent
-from ...first_order.coordinate_solvers import make_descent
-from ...first_order.primal_dual import PrimalDual, PrimalDualSolver
 from ...problem.problem import Fit
 from ...working_set.starts import null_value, seed
 from ..grids import Grid

@@ -4,9 +4,9 @@ several predictors of each: none of their coordinates is moved with all others a
 
 import numpy as np
 
+from ...algorithms.coordinate_descent import CoordinateSolver
 from ...exchange.ranking import Wanted, exchanged_supports, ranked, scanned
 from ...exchange.verification import violators
-from ...first_order.coordinate_descent import CoordinateSolver
 from ...problem.penalties import separable
 from .checks import ENTERING_POINT, ExchangeCheck, Verdict, joined
 from .steps import ExchangeSteps

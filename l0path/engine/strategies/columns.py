@@ -337,8 +337,12 @@ class ColumnExchanges(ExchangeStrategy):
         return better
 
     def _take(self, k, candidates):
-        """Carry out the best exchange of a size directly."""
+        """Carry out the best exchange of a size directly, unless that of another one has ended the
+        sizes below it.
+        """
         fit = self.pool.fits.get(k)
+        if fit is None:
+            return
         for c in candidates.of(slice(1)):
             support = np.sort(np.append(fit.support[fit.support != c.out], c.into))
             if (

@@ -13,13 +13,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ...algorithms.cutting_planes import FeatureGenerating
 from ...core import threads
 from ...core.status import Optimality
 from ...exchange import perturbation
 from ...exchange.local_search import LocalSearch, SolutionPool
 from ...exchange.neighborhoods.groups import GroupNeighborhood
 from ...exchange.verification.groups import scores, scores_of_responses
-from ...relaxation.cutting_planes import FeatureGenerating
 from ...working_set.groups import GroupModel
 from ...working_set.starts import scale_of
 from ..rounds import Rounds

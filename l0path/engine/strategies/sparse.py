@@ -11,13 +11,13 @@ check; one that is `both_ways` ends where its start leads it, so sizes are also 
 
 import numpy as np
 
+from ...algorithms.one_size import ROUNDS, outside
 from ...core.status import FitStatus
 from ...exchange import local_search
 from ...exchange.local_search import LocalSearch, SolutionPool
 from ...exchange.neighborhoods.choice import neighborhood_of
 from ...exchange.ranking import Wanted, entering
 from ...exchange.verification import violators
-from ...first_order.one_size import ROUNDS, outside
 from ...problem.penalties import separable
 from ...working_set.starts import scale_of, seed_at
 from ..sizes import SizeStrategy

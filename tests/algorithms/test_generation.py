@@ -11,9 +11,9 @@ from problems import problem_of
 from scipy.optimize import minimize
 from thinning import thinned
 
-from l0path.first_order.dual import DualProblem
+from l0path.algorithms.dual import DualProblem
+from l0path.algorithms.generation import Pool, generate, ranked_units, widened
 from l0path.relaxation.blocks import NO_BLOCKS, Blocks, project, shares, support_norm
-from l0path.relaxation.generation import Pool, generate, ranked_units, widened
 from l0path.relaxation.subproblem import SolveLimits, Subproblem
 from l0path.working_set.model import make_model
 

@@ -24,10 +24,10 @@ from typing import NamedTuple
 import numpy as np
 
 from ..core.status import FitStatus
-from ..first_order.operators import largest
+from ..relaxation.blocks import NO_BLOCKS, Blocks
+from ..relaxation.subproblem import Subproblem
 from ..working_set.columns import PRODUCTS_AT_ONCE
-from .blocks import NO_BLOCKS, Blocks
-from .subproblem import Subproblem
+from .operators import largest
 
 BACK = 3  # blocks over which F or D must move
 

@@ -24,10 +24,10 @@ from typing import Any
 import numpy as np
 
 from ..core.arguments import whole_fields
-from ..first_order.dual import DualProblem, DualSizes
-from ..first_order.operators import SizeOutcome, SolverTraits
-from .blocks import NO_BLOCKS
+from ..relaxation.blocks import NO_BLOCKS
+from .dual import DualProblem, DualSizes
 from .generation import GroupPool, Pool, generate, ranked_units
+from .operators import SizeOutcome, SolverTraits
 
 DEFAULT_C = 10.0
 
