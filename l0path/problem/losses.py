@@ -31,8 +31,16 @@ from .responses import EPS, poisson_start, saturated
 from .traits import EMPTIES, SEPARATES, LossTraits
 from .verbs import value
 
+NAMES = {}  # classes of losses that are sums over rows, by their names
 
-@with_verbs
+
+def named(kind):
+    """A class decorator: records of a loss that is a sum over rows are known by `traits.name`."""
+    NAMES[kind.traits.name] = kind
+    return with_verbs(kind)
+
+
+@named
 class Squared(NamedTuple):
     """Half the squared error."""
 
@@ -66,7 +74,7 @@ class Squared(NamedTuple):
         return lambda mean_loss: -0.5 * n * (np.log(4.0 * math.pi * mean_loss) + 1.0 + constant)
 
 
-@with_verbs
+@named
 class Logistic(NamedTuple):
     """Log(1 + exp(-y eta))."""
 
@@ -115,7 +123,7 @@ class Logistic(NamedTuple):
         return float(np.log(weights[y > 0].sum() / weights[y < 0].sum()))  # one class hardly counts
 
 
-@with_verbs
+@named
 class SquaredHinge(NamedTuple):
     """max(0, 1 - y eta)^2."""
 
@@ -145,7 +153,7 @@ class SquaredHinge(NamedTuple):
         return y + 0.5 * r
 
 
-@with_verbs
+@named
 class SmoothedHinge(NamedTuple):
     """The hinge with its corner replaced by a parabola of width gamma."""
 
@@ -184,7 +192,7 @@ class SmoothedHinge(NamedTuple):
     interval = Logistic.interval
 
 
-@with_verbs
+@named
 class Huber(NamedTuple):
     """Squared inside |r| <= delta, linear outside."""
 
@@ -222,7 +230,7 @@ class Huber(NamedTuple):
     rounding = Squared.rounding
 
 
-@with_verbs
+@named
 class Poisson(NamedTuple):
     """Poisson deviance up to a constant, log link."""
 
@@ -323,10 +331,6 @@ class Multinomial(NamedTuple):
     baseline: float = 0.0  # 1 where the coefficients of the first class are 0, see `contrasts`
 
 
-NAMES = {
-    kind.traits.name: kind
-    for kind in (Squared, Logistic, SquaredHinge, SmoothedHinge, Huber, Poisson)
-}
 ALIASES = {
     "SquaredError": "squared",
     "gaussian": "squared",
@@ -342,12 +346,6 @@ OWN_LOSSES = {}  # losses of the user's own by name: see `families.own`
 CLASSIFICATION = {
     name for name, kind in (NAMES | EXACT | SEVERAL).items() if kind.traits.response == "classes"
 }
-
-
-def named(kind):
-    """A class decorator: records of a loss that is a sum over rows are known by `traits.name`."""
-    NAMES[kind.traits.name] = kind
-    return with_verbs(kind)
 
 
 @generic_in_python

@@ -8,19 +8,19 @@ import pytest
 import l0path  # noqa: F401 (all losses)
 from l0path.core import dispatch
 
-VERBS = {verb.__name__ for verb in dispatch.VERBS}
+NAMES = [verb.__name__ for verb in dispatch.VERBS if verb.__module__.startswith("l0path.")]
 
 
 @pytest.mark.parametrize("kind", dispatch.KINDS, ids=lambda kind: kind.__name__)
 def test_every_method_of_a_loss_is_a_verb(kind):
     """A name that is written wrongly would leave the default of the verb in its place."""
     functions = {name for name, one in vars(kind).items() if isinstance(one, FunctionType)}
-    assert {name for name in functions if not name.startswith("_")} <= VERBS
-    assert not VERBS & set(kind._fields)
+    assert {name for name in functions if not name.startswith("_")} <= set(NAMES)
+    assert not set(NAMES) & set(kind._fields)
 
 
 def test_no_two_verbs_share_a_name():
-    assert len(VERBS) == len(dispatch.VERBS)
+    assert len(set(NAMES)) == len(NAMES) > 40
 
 
 def test_a_verb_finds_the_methods_of_classes_before_and_after_it(monkeypatch):
