@@ -5,7 +5,6 @@ in for it, and the models next to it.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -14,7 +13,7 @@ from numpy.typing import ArrayLike
 from ..core import forward
 from ..core.arguments import is_whole
 from ..core.describing import gap_text
-from ..core.hints import refuse_attribute
+from ..core.hints import Hinted
 from ..core.printed import Table
 from ..core.status import FitStatus
 from ..core.types import Matrix
@@ -40,7 +39,7 @@ NOTE = (
 
 
 @dataclass(frozen=True)
-class Summary:
+class Summary(Hinted):
     """One model in a table, as `Model.summary` returns it.
 
     Attributes
@@ -59,11 +58,6 @@ class Summary:
     table: pd.DataFrame
     header: dict
     coef: pd.DataFrame | None = None
-
-    if not TYPE_CHECKING:  # type checkers know which attributes there are
-
-        def __getattr__(self, name):
-            refuse_attribute(self, name)
 
     def lines(self) -> list[str]:
         """The header as lines of text.
@@ -169,9 +163,9 @@ def _first_terms(value, thresholds, shape):
     return [what + ", ".join(f"{name} {t:.6g}" for name, t in value.items())]
 
 
-def _cut(name, longest=40):
+def _cut(name):
     """A name for a printed table: the middle of a long one is left out."""
-    return name if len(name) <= longest else f"{name[: longest - 13]}…{name[-12:]}"
+    return name if len(name) <= 40 else f"{name[:27]}…{name[-12:]}"
 
 
 def summary(model: Model, X: Matrix | None = None, y: ArrayLike | None = None) -> Summary:
