@@ -150,8 +150,9 @@ def in_user_units(
         The fit in the user's units.
     """
     support = fit.support
-    if predicted is None and not (lambda1 or lambda2):  # a known predictor spares a read of X
-        fit = _independent(problem, fit)
+    if not (lambda1 or lambda2):
+        given, fit = fit, _independent(problem, fit)
+        predicted = predicted if fit is given else None
     beta, intercept = _coefficients(problem, data, fit, lambda1, lambda2)
     if predicted is None:
         predicted = data.design.dot(support, beta) if support.size else np.zeros(data.y.shape)
