@@ -25,7 +25,7 @@ import numpy as np
 
 from ..core.status import FitStatus
 from ..relaxation.blocks import NO_BLOCKS, Blocks
-from ..relaxation.subproblem import Subproblem
+from ..relaxation.subproblem import RowSubproblem, SquaredSubproblem
 from ..working_set.columns import PRODUCTS_AT_ONCE
 from .operators import largest
 
@@ -218,12 +218,13 @@ def generate(
     F, "bound" D, after every block.
     """
     problem = pool.problem
+    kind = SquaredSubproblem if problem.quadratic else RowSubproblem
     free = NO_BLOCKS._replace(
         columns=problem.forced, v=np.zeros(problem.forced.size) if forced is None else forced
     )
     tau, best, best_slopes, history, status = 0.0, -np.inf, None, [], FitStatus.MAX_ITER
     for made in range(most + 1):
-        sub = Subproblem(pool, blocks, free, 1 if published else budget, tau)
+        sub = kind(pool, blocks, free, 1 if published else budget, tau)
         if blocks.count and not sub.lambda1:
             sub.alternate(best, poll)
         sub.descend(best, poll)

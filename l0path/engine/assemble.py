@@ -21,7 +21,6 @@ from ..problem.problem import checksum, copies_of, counted_trials
 from ..problem.responses import likelihood_constant
 from ..problem.solution import EXCHANGES, in_user_units
 from ..relaxation.path_bounds import bounded
-from ..working_set.groups import GroupFit
 from ..working_set.ties import Twins
 from .grids import Grid
 from .protocols import Point, Slice
@@ -126,7 +125,7 @@ def _of_the_hinge(setting, fit, part):
     """The fit of the hinge itself on the support of one of a smoothed hinge."""
     setting.hinge.grow(fit.support)
     own = setting.hinge.refit(fit.support, part.lambda1, part.lambda2)
-    return GroupFit(*own, fit.groups) if isinstance(fit, GroupFit) else own
+    return setting.problem.fit_of(own, fit.units)
 
 
 def solutions_of(setting, number, part, points):

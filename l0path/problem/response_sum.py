@@ -64,20 +64,24 @@ class ResponseSum(NamedTuple):
         return total
 
     def dual_gain_of_rows(self, y, weights, eta, slopes, ahead, dual):
-        gain, work, none = 0.0, np.empty((4, weights.size)), np.empty(0)
+        one, gain, n, work = _own(self), 0.0, weights.size, np.empty((4, weights.size))
         for s in range(self.roots.size):
+            root, own = self.roots[s], part(self.Y, s * n, s * n + n)
             _take(self, s, eta, slopes, ahead, dual, work)
-            gain += _gain(self, s, weights, work, none)
+            more = dual_gain_of_rows(one, own, weights, work[0], work[1], work[2], work[3])
+            gain += root * root * more
         return gain if abs(gain) < math.inf else -math.inf
 
     def drawn_back_rows(self, y, weights, eta, slopes, ahead, dual, moved):
-        gain, n, work = 0.0, weights.size, np.empty((4, weights.size))
+        one, gain, n, work = _own(self), 0.0, weights.size, np.empty((4, weights.size))
         for s in range(self.roots.size):
+            root, own = self.roots[s], part(self.Y, s * n, s * n + n)
             D = part(moved, s * n, s * n + n)
             _take(self, s, eta, slopes, ahead, dual, work)
-            gain += _gain(self, s, weights, work, D)
+            more = drawn_back_rows(one, own, weights, work[0], work[1], work[2], work[3], D)
+            gain += root * root * more
             for i in range(n):
-                D[i] *= self.roots[s]
+                D[i] *= root
                 dual[s * n + i] += D[i]
         return gain if abs(gain) < math.inf else -math.inf
 
@@ -115,16 +119,3 @@ def _take(loss, s, eta, slopes, ahead, dual, work):
     _divide(slopes, s, root, work[1])
     _divide(ahead, s, root, work[2])
     _divide(dual, s, root, work[3])
-
-
-@njit
-def _gain(loss, s, weights, work, moved):
-    """What response s adds to `dual_gain_of_rows`; where `moved` (n,) is not empty, to
-    `drawn_back_rows`, which fills it. work (4, n): see `_take`.
-    """
-    n, root, one = weights.size, loss.roots[s], _own(loss)
-    e, D, to, point = work[0], work[1], work[2], work[3]
-    own = part(loss.Y, s * n, s * n + n)
-    if moved.size > 0:
-        return root * root * drawn_back_rows(one, own, weights, e, D, to, point, moved)
-    return root * root * dual_gain_of_rows(one, own, weights, e, D, to, point)

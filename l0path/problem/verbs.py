@@ -373,6 +373,9 @@ class WithState(NamedTuple):
     def value_of_rows(self, y, eta, weights):
         return state_at(self, y, eta, weights)[0]
 
+    def origin_of(self, slopes, eta):  # all of them take up a number added to every predictor
+        return middle(slopes, eta)
+
     def derivatives_of_rows(self, y, eta, weights, slopes, curvatures):
         state, n = state_at(self, y, eta, weights), y.size
         for i in range(n):
@@ -746,9 +749,6 @@ def mean_of_rows(loss, y, eta, weights):
         loss = restricted(loss, y, seen)
         y, eta, weights = y[seen], eta[seen], weights[seen]
     return float(mean_loss(loss, y, eta, weights))
-
-
-PLACES = {one.verb: place for place, one in enumerate(BY_ADDRESS)}
 
 
 def _asked(verb, loss, *rows):

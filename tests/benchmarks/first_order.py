@@ -145,7 +145,7 @@ def supports_of(problem, path, ridge, K):
     supports = {s.k: s.support for s in path._solutions if s.k}
     part, starting = Slice(0.0, ridge, K), Session(Clock(), supports=tuple(supports.values()))
     engine = ColumnExchanges(model, part, LocalSearch(), starting)
-    seed(model, engine.pool.fits[0], K, 0.0)
+    seed(model, engine.pool.fits[0], K)
     alone = {k: polished(engine, support) for k, support in supports.items()}
     swept, joined = (
         ColumnExchanges(make_model(problem), part, LocalSearch(), session)

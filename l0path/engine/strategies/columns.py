@@ -65,7 +65,7 @@ class ColumnExchanges(ExchangeStrategy):
         found = ()
         if not self.model.width > self.model.problem.forced.size:
             if self.model.problem.quadratic:
-                seed(self.model, self.pool.fits[0], self.pool.last, self.lambda1)
+                seed(self.model, self.pool.fits[0], self.pool.last)
                 for _ in range(SCREENING_PASSES if self.exact else 0):
                     self.take_correlated()
             else:
@@ -161,7 +161,7 @@ class ColumnExchanges(ExchangeStrategy):
         found = path.result.starts
         self.model.grow(proxy.W)
         self.model.reads += proxy.reads - held
-        seed(self.model, null, max(self.pool.last // 2, 10), self.lambda1)
+        seed(self.model, null, max(self.pool.last // 2, 10))
         return () if self.predicted else found  # else a sweep finds supports as low
 
     def next_value(self):

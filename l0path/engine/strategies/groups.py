@@ -176,7 +176,7 @@ class GroupExchanges(ExchangeStrategy):
             return slopes, v, []
         state = self.groups.quadratic(fit)
         Z = model.Z[state.at]
-        if p.intercept and not p.quadratic:
+        if p.free_intercept:
             Z = Z - (Z @ v / v.sum())[:, None]
         i = int(np.flatnonzero(state.ids == cheap[0][1])[0])
         A = slice(state.members[i], state.members[i + 1])

@@ -28,7 +28,7 @@ import numpy as np
 from ...compiled import indices_at, numbers_at, part
 from ...core.dispatch import njit, with_verbs
 from ..traits import MONOTONE, LossTraits
-from ..verbs import middle, state_at
+from ..verbs import state_at
 from .event_times import (
     BLOCK,
     DEATHS,
@@ -140,9 +140,6 @@ class CoxInKernels(NamedTuple):
                 curvatures[i] = max(curvatures[i] - tied, 0.0)
                 slopes[i] = curvatures[i] - weights[i] * scale
         state[0] = self.numbers[LEVEL] + _log_shares(self, risk, eta, weights) * scale
-
-    def origin_of(self, slopes, eta):
-        return middle(slopes, eta)
 
     def coupling_of_rows(self, y, eta, weights, Z, out):
         term, share = indices_at(self, TERM), numbers_at(self, SHARE)

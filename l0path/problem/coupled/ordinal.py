@@ -25,7 +25,7 @@ from ...compiled import part
 from ...core.dispatch import njit, with_verbs
 from ...core.elementary import exp_minus, log1p_unit
 from ..traits import ORDERED, LossTraits
-from ..verbs import Free, found_state, middle, state_at
+from ..verbs import Free, found_state, state_at
 
 THRESHOLD_STEPS = 100  # Newton steps for the thresholds
 LONGEST_MOVE = 5.0  # of a threshold, or a quarter of the largest |eta|
@@ -62,9 +62,6 @@ class OrdinalInKernels(NamedTuple):
         for i in range(n):
             state[1 + i] = upper.slope[i] - lower.slope[i]
             state[1 + n + i] = upper.curvature[i] + lower.curvature[i]
-
-    def origin_of(self, slopes, eta):
-        return middle(slopes, eta)
 
     def coupling_of_rows(self, y, eta, weights, Z, out):
         best = _best(self, y, eta, weights)

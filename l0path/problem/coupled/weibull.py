@@ -30,7 +30,7 @@ from ...compiled import numbers_at, part
 from ...core.dispatch import njit, with_verbs
 from ...core.elementary import entropy_rise, exp_minus
 from ..traits import OUTLASTS, LossTraits
-from ..verbs import Free, found_state, middle, state_at
+from ..verbs import Free, found_state, state_at
 from .hazard import ParametricHazard
 
 SHAPE_STEPS = 200  # Newton steps, or halvings of the interval, for the shape
@@ -82,9 +82,6 @@ class WeibullInKernels(NamedTuple):
         # at its end the shape does not move
         own[3] = math.inf if shape >= most else events * (out[3] + 1.0 / (shape * shape))
         own[4] = events
-
-    def origin_of(self, slopes, eta):
-        return middle(slopes, eta)
 
     def coupling_of_rows(self, y, eta, weights, Z, out):
         z, n, state = numbers_at(self, LOG_TIME), y.size, state_at(self, y, eta, weights)
