@@ -7,7 +7,7 @@ import functools
 import inspect
 import re
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, NoReturn, ParamSpec, TypeVar
+from typing import Any, NoReturn, ParamSpec, TypeVar
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -293,20 +293,6 @@ def refuse_attribute(thing: Any, name: str, part: str = "") -> NoReturn:
             )
     # without name= and obj=, with which Python would add a guess of its own
     raise AttributeError(f"{kind} has no attribute {name!r}{hint}")
-
-
-class Hinted:
-    """The common part of results, which say what is near where they lack an attribute.
-
-    `_beside`: an attribute of theirs that may have it, see `refuse_attribute`.
-    """
-
-    _beside = ""
-
-    if not TYPE_CHECKING:  # type checkers know which attributes there are
-
-        def __getattr__(self, name):
-            refuse_attribute(self, name, self._beside)
 
 
 def refuse_of_table(table: Any, name: str, error: AttributeError) -> NoReturn:

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from ..core import forward
 from ..core.arguments import is_whole
 from ..core.describing import spans
+from ..core.hints import refuse_attribute
 from ..core.printed import Table
 from ..core.status import End
 from ..core.types import Matrix, Rule, Selector
@@ -130,6 +131,11 @@ class CVPath(Path):
             return
         self.notes = [*path.notes, *self.notes, *self._left_out(), *self._edges(best)]
         path._source.extra.setdefault("slice", best.slice)  # the slice of the path's plots
+
+    if not TYPE_CHECKING:  # type checkers know which attributes there are
+
+        def __getattr__(self, name):
+            refuse_attribute(self, name)
 
     @property
     def scores(self) -> pd.DataFrame:

@@ -244,7 +244,7 @@ def knockoff_filter(
         _check_choice("s", s, METHODS)
     # a knockoff has no hierarchy with its kind
     arguments = {"n_jobs": n_jobs, "heredity": None, **fit}
-    asked, _ = resolve(X, y, arguments, check=partial(_check_data, kind=kind))
+    asked = resolve(X, y, arguments, check=partial(_check_data, kind=kind)).request
     data = asked.data
     rows, competing = np.flatnonzero(data.weights > 0), _competing(data)
     times = copies_of(data.weights, data.counts)[rows]  # that each row stands for

@@ -35,11 +35,18 @@ OURS = {
 }
 
 
+class Resolved(NamedTuple):
+    """The arguments of `fit`, with what X decides, as a `Request` for further fits
+    (plan.max_k None: not given), and how many columns or groups compete.
+    """
+
+    request: object
+    competing: int
+
+
 def resolve(X, y, arguments, check=None):
-    """(the arguments of `fit`, with what X decides, as a `Request` for further fits, in which
-    plan.max_k is None where it was not given; how many columns or groups compete): the only place
-    that sees X, y and options as the user gave them. check(data) refuses what is not served, before
-    X is read.
+    """`Resolved` from the arguments of `fit`: the only place that sees X, y and options as the user
+    gave them. check(data) refuses what is not served, before X is read.
     """
     for name in arguments:
         if OURS.get(name):
@@ -62,7 +69,7 @@ def resolve(X, y, arguments, check=None):
     competing = int(data.units.selectable(moving(data) & ~data.excluded).sum())
     if competing < 1:
         raise ValueError("no feature of X competes: all are constant, excluded or always included")
-    return asked, competing
+    return Resolved(asked, competing)
 
 
 def with_limit(arguments, time_limit):

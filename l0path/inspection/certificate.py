@@ -7,7 +7,7 @@ from __future__ import annotations
 import math
 import time
 from dataclasses import dataclass, field, replace
-from typing import Unpack
+from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,7 +17,7 @@ from ..core import forward
 from ..core.arguments import is_whole
 from ..core.control import Clock, Control, deferred_interrupts
 from ..core.describing import described_by, gap_text
-from ..core.hints import Hinted
+from ..core.hints import refuse_attribute
 from ..core.progress import Bar
 from ..core.status import GLOBAL_GAP, FitStatus, SearchEnd, relative_gap
 from ..core.types import Matrix, Rule, Selector, Settings
@@ -37,7 +37,7 @@ from .neighbors import fit_data
 
 
 @dataclass(frozen=True, kw_only=True)
-class Certificate(Hinted):
+class Certificate:
     """Result of a search for a proof about one solution.
 
     Attributes
@@ -108,7 +108,10 @@ class Certificate(Hinted):
     search: str = ""
     criterion: str = ""
 
-    _beside = "model"
+    if not TYPE_CHECKING:  # type checkers know which attributes there are
+
+        def __getattr__(self, name):
+            refuse_attribute(self, name, "model")
 
     def _verdict(self):
         return (

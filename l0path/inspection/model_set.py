@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
 from ..core import forward
-from ..core.hints import Hinted
+from ..core.hints import refuse_attribute
 from ..core.printed import Table
 from ..core.types import Matrix
 from ..paths.criteria import score_table
@@ -80,7 +80,7 @@ def _one_minimal_set(member):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ModelSet(Hinted):
+class ModelSet:
     """All models that are nearly as good as the best one, of one size, or of all sizes by a
     criterion.
 
@@ -130,6 +130,11 @@ class ModelSet(Hinted):
     complete: bool
     reason: str = ""
     floor: float = 0.0
+
+    if not TYPE_CHECKING:  # type checkers know which attributes there are
+
+        def __getattr__(self, name):
+            refuse_attribute(self, name)
 
     def __len__(self):
         return len(self.models)

@@ -5,6 +5,7 @@ in for it, and the models next to it.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -13,7 +14,7 @@ from numpy.typing import ArrayLike
 from ..core import forward
 from ..core.arguments import is_whole
 from ..core.describing import gap_text
-from ..core.hints import Hinted
+from ..core.hints import refuse_attribute
 from ..core.printed import Table
 from ..core.status import FitStatus
 from ..core.types import Matrix
@@ -39,7 +40,7 @@ NOTE = (
 
 
 @dataclass(frozen=True)
-class Summary(Hinted):
+class Summary:
     """One model in a table, as `Model.summary` returns it.
 
     Attributes
@@ -58,6 +59,11 @@ class Summary(Hinted):
     table: pd.DataFrame
     header: dict
     coef: pd.DataFrame | None = None
+
+    if not TYPE_CHECKING:  # type checkers know which attributes there are
+
+        def __getattr__(self, name):
+            refuse_attribute(self, name)
 
     def lines(self) -> list[str]:
         """The header as lines of text.

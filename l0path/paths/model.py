@@ -13,7 +13,7 @@ from ..core import forward
 from ..core.arguments import level as checked_level
 from ..core.arguments import same_index, vector
 from ..core.describing import model_line, signed
-from ..core.hints import Hinted
+from ..core.hints import refuse_attribute
 from ..core.types import Matrix
 from .records import one_response
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from .path import Path
 
 
-class Model(Hinted):
+class Model:
     """One solution of a path: its features, coefficients, and what was checked.
 
     `path.model("bic")`, `path.model(k=5)` and `path[5]` give one. `details` has all numbers that
@@ -66,10 +66,13 @@ class Model(Hinted):
     ['AtBat', 'Hits', 'Walks', 'CRBI', 'Division_W', 'PutOuts']
     """
 
-    _beside = "path"
-
     def __init__(self, path: Path, index: int, chosen_by: str = "") -> None:
         self.path, self._index, self._chosen_by = path, int(index), chosen_by
+
+    if not TYPE_CHECKING:  # type checkers know which attributes there are
+
+        def __getattr__(self, name):
+            refuse_attribute(self, name, "path")
 
     @property
     def details(self) -> pd.Series:

@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike
 from ..core import forward
 from ..core.arguments import is_whole
 from ..core.describing import spans
-from ..core.hints import Hinted
+from ..core.hints import refuse_attribute
 from ..core.printed import Table
 from ..core.status import GLOBAL_GAP, End, FitStatus, Optimality, relative_gap
 from ..core.tables import pandas_of
@@ -95,7 +95,7 @@ def check_selector(names: Iterable[str]) -> None:
             )
 
 
-class Path(Hinted):
+class Path:
     """A whole path of models, one for every size or every value of lambda0.
 
     The path chooses, and the model answers: `path.model("bic")` or `path[5]` is one `Model`, which
@@ -132,6 +132,11 @@ class Path(Hinted):
         self._rounds = list(rounds)
         self._source = source or Source()
         self._table = None
+
+    if not TYPE_CHECKING:  # type checkers know which attributes there are
+
+        def __getattr__(self, name):
+            refuse_attribute(self, name)
 
     @cached_property
     def rounds(self) -> pd.DataFrame:

@@ -179,7 +179,7 @@ def in_user_units(
     alone = k == 0 and not problem.forced.size and not on_grid
     known = status != FitStatus.SEPARATED or data.loss.traits.recession != NO_RECESSION
     alone = alone and known
-    only = alone or (known and not on_grid and k == free)  # there is one support of its size
+    only = alone or (known and not on_grid and k in (0, free))  # there is one support of its size
     return Solution(
         slice=number,
         k=k,
