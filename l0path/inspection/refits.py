@@ -188,7 +188,7 @@ def _rows(path, X, y, by_row):
             data.y,
             row_weights(data) if data.class_weight is not None else data.weights,
             data.offset,
-            None,
+            data.index,
             True,
             data.counts,
             data.trials,
