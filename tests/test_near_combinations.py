@@ -2,6 +2,7 @@
 ones: compared with least squares by orthogonal factorization on every subset.
 """
 
+import warnings
 from itertools import combinations
 
 import numpy as np
@@ -305,6 +306,24 @@ def test_near_pairs_are_found_however_the_working_columns_grow(loss):
     if found:
         assert at_once.near.tolist() == [3, 10, 20, 150, 230, 240, 250, 255]
         assert stepwise.near.tolist() == at_once.near.tolist()
+
+
+@pytest.mark.parametrize("exact", [False, True])
+def test_rounding_of_a_row_far_out_proves_no_rank(exact):
+    """Squares and products about 1e5, one row a hundred times as far out: beside it the others look
+    as if they were combinations, which they are not. What is one in every row is.
+    """
+    d = instance(227456, "hierarchies")
+    X, y = d.record["X"].copy(), d.record["y"]
+    if exact:
+        X[:, 3], X[:, 5] = X[:, 0] - 2.0 * X[:, 1], X[:, 0] + X[:, 2]
+    for size in ({"k": 6}, {"max_k": 4}):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            path = l0path.fit(X, y, certify=False, groups=np.arange(6), **size)
+        c = path.certify(index=len(path.details) - 1)
+        assert c.proven == exact
+        assert exact or c.lower_bound == 0.0
 
 
 def test_columns_in_every_model_may_be_almost_equal():
