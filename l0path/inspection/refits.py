@@ -248,6 +248,8 @@ def _table(path, s, rows, robust):
         at = np.repeat(np.arange(keep.size), counts.astype(np.int64))
         A, keep, w, counts = A[at], keep[at], None if w is None else w[at], None
     index = pd.RangeIndex(len(A)) if rows.index is None or again else rows.index[keep]
+    if not index.is_unique:  # statsmodels joins tables by their labels, and would multiply rows
+        index = pd.RangeIndex(len(A))
     y, name = rows.y[keep], path._meta.response or "y"
     offset = None if rows.offset is None else rows.offset[keep]
     if link == "identity" and offset is not None:

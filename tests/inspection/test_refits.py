@@ -516,3 +516,10 @@ def test_a_gamma_regression_whose_first_steps_lead_beyond_all_numbers():
             found += 1
         np.testing.assert_allclose(model.refit().params, model.coef[["a", "b"]], rtol=1e-5)
     assert found
+
+
+def test_labels_that_are_repeated_do_not_multiply_rows():
+    """Rows of one person have one label; statsmodels joins tables of influence by labels."""
+    frame = table().set_index(np.arange(90) // 3)
+    refit = l0path.fit("real ~ a + b", frame, max_k=2).model(k=2).refit()
+    assert len(refit.resid) == len(refit.get_influence().summary_frame()) == 90
