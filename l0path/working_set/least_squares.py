@@ -261,9 +261,8 @@ def from_rows(problem, Z, lambda1, lambda2, *, bounds, start, max_iter):
                 break
             beside_jumps = optimal = False
         elif ended and undamped is None:
-            trusted = (
-                True  # beside a row far out, which damping holds, damped steps promise nothing
-            )
+            # beside a row far out, which damping holds, damped steps promise nothing
+            trusted = True
         elif ended:
             # a promise below 0 is rounding, and F is not known better than what it is summed from
             optimal = abs(undamped) <= OPTIMAL * about + noise
