@@ -1,13 +1,13 @@
 """The settings records of the algorithms, as `algorithm=` of `fit` takes them."""
 
+from .algorithms.coordinate_descent import CoordinateDescent
+from .algorithms.cutting_planes import FeatureGenerating
+from .algorithms.dual_iht import DualIHT
+from .algorithms.primal_dual import PrimalDual
+from .algorithms.projected_gradient import ProjectedGradient
 from .exact.contest import BranchAndBound
 from .exact.integrality_generation import IntegralityGeneration
 from .exchange.local_search import LocalSearch
-from .first_order.coordinate_descent import CoordinateDescent
-from .first_order.dual_iht import DualIHT
-from .first_order.primal_dual import PrimalDual
-from .first_order.projected_gradient import ProjectedGradient
-from .relaxation.cutting_planes import FeatureGenerating
 
 __all__ = [
     "BranchAndBound",

@@ -8,7 +8,6 @@ from oracles import scaling
 from l0path.core.control import Clock
 from l0path.designs import as_design
 from l0path.engine.protocols import Session, Slice
-from l0path.engine.size_path import SizePath
 from l0path.engine.strategies.sparse import SparseSizes
 from l0path.problem.losses import make_loss
 from l0path.problem.problem import Data, pose
@@ -88,10 +87,8 @@ def plain(X, y, loss="squared", **changes):
 
 
 def solver_path(d, settings, max_k, clock=None, **how):
-    """The finished SparseSizes of an instance, with the rounds of its engine."""
+    """The finished SparseSizes of an instance."""
     part, session = Slice(d["lambda1"], d["lambda2"], max_k), Session(clock or Clock(), **how)
     path = SparseSizes(make_model(problem_of(d)), part, settings, session)
-    engine = SizePath(path)
-    engine.run()
-    path.rounds = engine.rounds
+    path.run()
     return path

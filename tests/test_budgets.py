@@ -61,11 +61,16 @@ def functions():
 
 
 def is_kernel(node):
-    """Whether a function is compiled: a kernel, or a verb of a loss and what it does for a class of
-    records.
-    """
-    marks = ("njit", "generic", "_rows.register(")
-    return any(mark in ast.unparse(one) for one in node.decorator_list for mark in marks)
+    """Whether a function is compiled: a kernel, or a verb of a loss, as a method or registered."""
+    marks = [ast.unparse(one) for one in node.decorator_list]
+    return node.name in verbs() or any("njit" in one or "_rows.register(" in one for one in marks)
+
+
+@cache
+def verbs():
+    """The names of the verbs that kernels ask of a loss."""
+    marked = [(f.name, ast.unparse(one)) for _, f in functions() for one in f.decorator_list]
+    return {name for name, mark in marked if mark == "generic"}
 
 
 def positional(node):

@@ -15,7 +15,7 @@ from thinning import thinned
 
 import l0path
 from l0path.errors import SeparationWarning
-from l0path.problem.coupled.event_times import cox_of
+from l0path.problem.coupled.cox import cox_of
 from l0path.problem.verbs import derivatives, mean_loss
 from l0path.solvers import LocalSearch
 

@@ -126,6 +126,16 @@ def test_groups_of_dependent_columns_in_a_box():
         assert path.model(k=k).objective == pytest.approx(best, rel=1e-6)
 
 
+@pytest.mark.parametrize("loss", ["squared", "huber", "poisson", "logistic"])
+def test_columns_that_earlier_ones_of_a_group_explain_have_none_however_x_lies(loss):
+    X, y = problem("a sum", n=200)
+    y = (y > 0).astype(float) if loss == "logistic" else np.round(np.exp(0.5 * y))
+    for order in ("C", "F"):
+        path = l0path.fit(np.array(X, order=order), y, loss=loss, groups=[0, 0, 0, 1, 2], max_k=3)
+        coef = path.coef("all", full=True).to_numpy()[1:]
+        assert (coef[0] != 0).sum() >= 2 and not coef[2].any()
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_without_them_a_path_ends_at_full_rank(kind):
     X, y = problem(kind)

@@ -2,12 +2,14 @@
 ones: compared with least squares by orthogonal factorization on every subset.
 """
 
+import warnings
 from itertools import combinations
 
 import numpy as np
 import oracles
 import pytest
 import rational_least_squares
+from claims.seeds import instance
 from scipy.optimize import lsq_linear
 from thinning import thinned
 
@@ -306,6 +308,24 @@ def test_near_pairs_are_found_however_the_working_columns_grow(loss):
         assert stepwise.near.tolist() == at_once.near.tolist()
 
 
+@pytest.mark.parametrize("exact", [False, True])
+def test_rounding_of_a_row_far_out_proves_no_rank(exact):
+    """Squares and products about 1e5, one row a hundred times as far out: beside it the others look
+    as if they were combinations, which they are not. What is one in every row is.
+    """
+    d = instance(227456, "hierarchies")
+    X, y = d.record["X"].copy(), d.record["y"]
+    if exact:
+        X[:, 3], X[:, 5] = X[:, 0] - 2.0 * X[:, 1], X[:, 0] + X[:, 2]
+    for size in ({"k": 6}, {"max_k": 4}):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            path = l0path.fit(X, y, certify=False, groups=np.arange(6), **size)
+        c = path.certify(index=len(path.details) - 1)
+        assert c.proven == exact
+        assert exact or c.lower_bound == 0.0
+
+
 def test_columns_in_every_model_may_be_almost_equal():
     rng = np.random.default_rng(21)
     X, apart = rng.standard_normal((141, 6)), rng.standard_normal(141)
@@ -414,6 +434,32 @@ def test_newton_steps_of_a_cox_model_see_what_couples_rows():
     few = from_rows(problem, Z, 0.0, 0.0, max_iter=60, **same)
     more = from_rows(problem, Z, 0.0, 0.0, max_iter=4000, **same)
     assert few[3] and few[2] == pytest.approx(more[2], rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    "support", [[0, 1, 2, 4, 5, 7, 8], [0, 1, 2, 3, 4, 5, 8], [0, 1, 2, 4, 5, 6, 8], [1, 2, 5, 8]]
+)
+def test_newton_steps_go_past_a_row_far_out_that_has_no_part_in_the_optimum(support):
+    """One row is 6e7 beyond its margin at the optimum of a squared hinge. Damped steps hold it
+    where it is, and so does its curvature, if rounding puts it next to its kink: both promise
+    nothing .00006 and .05 above the optimum.
+    """
+    from l0path.working_set.least_squares import from_rows
+
+    r, J = instance(255263, "hierarchies").record, np.array(support)
+    asked = request(
+        r["X"], r["y"], loss="squared_hinge", lower=0.0, sample_weight=r["weights"], max_k=9
+    )
+    problem = resolved(asked, Clock())[1]
+    Z, box = (
+        np.ascontiguousarray(problem.X.columns(J).T),
+        (np.zeros(J.size), np.full(J.size, 1e300)),
+    )
+    found = from_rows(
+        problem, Z, 0.0, 0.0, bounds=box, start=(np.zeros(J.size), 0.0), max_iter=1000
+    )
+    assert found[3]
+    assert found[2] == pytest.approx(0.033075075, rel=1e-7)
 
 
 @pytest.mark.parametrize("k", [1, 2])

@@ -19,7 +19,7 @@ from l0path.errors import SeparationWarning
 from l0path.problem.losses import make_loss
 from l0path.problem.recession import Face, face_of, functions_of
 from l0path.working_set import refits
-from l0path.working_set.limits import _terms_left, separation_of
+from l0path.working_set.limits import _terms_left, left_of
 
 SEEDS = {  # some with separated rows on the path
     "logistic": [0, 2],
@@ -178,18 +178,18 @@ def test_what_is_infinite_and_what_is_estimable():
     inside = (frame.a != "u").to_numpy()
     y = np.where(frame.y > 0, 1.0, -1.0)
     y[np.flatnonzero(~inside)] = -1.0
-    found = separation_of(make_loss("logistic"), y, X)
-    assert found.coef_sign.tolist() == [1.0, 1.0, 0.0] and found.level_sign.tolist() == [-1.0]
+    found = left_of(make_loss("logistic"), y, X)
+    assert found.coefs == 3 and found.sign.tolist() == [1.0, 1.0, 0.0, -1.0]
     rest = sm.Logit(y[inside] > 0, sm.add_constant(X[inside][:, 1:])).fit(disp=0)
-    assert found.coef[2] == pytest.approx(rest.params[2], rel=1e-7)
-    assert np.sqrt(found.coef_variance[2] / len(y)) == pytest.approx(rest.bse[2], rel=1e-6)
-    assert found.coef[1] - found.coef[0] == pytest.approx(rest.params[1], rel=1e-6)
+    assert found.params[2] == pytest.approx(rest.params[2], rel=1e-7)
+    assert np.sqrt(found.variance[2] / len(y)) == pytest.approx(rest.bse[2], rel=1e-6)
+    assert found.params[1] - found.params[0] == pytest.approx(rest.params[1], rel=1e-6)
     assert found.value * len(y) == pytest.approx(-rest.llf, rel=1e-9)
-    assert np.isinf(found.coef_variance[:2]).all()
+    assert np.isinf(found.variance[:2]).all()
     # a direction of either sign
-    two = separation_of(make_loss("logistic"), np.sign(X[:, 2] - X[:, 2].mean()), X[:, [2, 2]])
-    assert np.isnan(two.coef_sign).all()
-    assert separation_of(make_loss("logistic"), y[inside], X[inside][:, 1:]) is None
+    two = left_of(make_loss("logistic"), np.sign(X[:, 2] - X[:, 2].mean()), X[:, [2, 2]])
+    assert np.isnan(two.sign[: two.coefs]).all()
+    assert left_of(make_loss("logistic"), y[inside], X[inside][:, 1:]) is None
 
 
 def test_a_sign_that_no_linear_program_tells_is_not_told(monkeypatch):

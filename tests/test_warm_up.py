@@ -21,7 +21,7 @@ from l0path.compiled import HELPING_PROCESSES, KernelCache, cache, processes
 from l0path.compiled.cache import KERNEL_FOLDERS
 from l0path.core import dispatch
 from l0path.exchange import table
-from l0path.problem import losses
+from l0path.problem import losses, verbs
 from l0path.working_set import linear_algebra
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -116,7 +116,7 @@ def test_entered_kernels_are_those_that_python_calls():
     X, y = np.random.default_rng(0).standard_normal((2, 30))
 
     def run():
-        losses.mean_loss(losses.Squared(), X, y, np.full(30, 1 / 30))
+        verbs.mean_loss(losses.Squared(), X, y, np.full(30, 1 / 30))
 
     # only where the kernel is not compiled for these kinds of arguments already
     fresh = sys.modules["numba"].njit(kernel)

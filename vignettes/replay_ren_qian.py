@@ -46,10 +46,10 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from l0path import simulate
+from l0path.algorithms.one_size import solve_size
+from l0path.algorithms.primal_dual import solve_lambda0
 from l0path.core import threads
 from l0path.designs import as_design
-from l0path.first_order.one_size import solve_size
-from l0path.first_order.primal_dual import solve_lambda0
 from l0path.problem.losses import make_loss
 from l0path.problem.problem import Data, pose
 from l0path.solvers import DualIHT, PrimalDual

@@ -1,5 +1,5 @@
-"""Verbs that work alike in Python and in compiled kernels: `functools.singledispatch` on the
-record's class, and the same choice made by numba at compile time.
+"""Verbs that work alike in Python and in compiled kernels, chosen by the class of a record, whose
+methods they are: `functools.singledispatch`, and the same choice made by numba at compile time.
 """
 
 import os
@@ -61,13 +61,13 @@ def njit_by_address(function):
 
 
 def generic(function):
-    """A verb chosen by the class of its first argument, a `NamedTuple` record; register with
-    `@verb.register(Record)`. An implementation may have another one for kernels, `in_kernels`.
+    """A verb chosen by the class of its first argument, a `NamedTuple` record, in Python and in
+    kernels; see `with_verbs`. An implementation may have another one for kernels, `in_kernels`.
 
     `instance_class` of numba's named-tuple type is undocumented: this is the only place that reads
     it.
     """
-    verb = singledispatch(function)
+    verb = generic_in_python(function)
     GENERIC_VERBS[verb] = verb.registry
 
     def choose(record, *args):
@@ -77,13 +77,37 @@ def generic(function):
     # inlined and without exceptions for a division by zero: the loop around the verb can then use
     # vector units, 5 times faster for the logistic loss
     options = {"cache": False, "forceinline": True, **CALLEE_OPTIONS, **OPTIONS}
-    # numba asks for the same argument names in the chooser and in the implementation, so both take
-    # the names of `function`
-    names = function.__code__.co_varnames[: function.__code__.co_argcount]
-    scope = {"choose": choose}
-    exec(f"def chooser({', '.join(names)}): return choose({', '.join(names)})", scope)
-    overload(verb, jit_options=options)(scope["chooser"])
+    overload(verb, jit_options=options, strict=False)(choose)  # names of arguments may differ
     return verb
+
+
+VERBS, KINDS = [], []  # all verbs, and all classes of records that have them as methods
+
+
+def generic_in_python(function):
+    """A verb chosen by the class of its first argument, in Python alone."""
+    verb = singledispatch(function)
+    VERBS.append(verb)
+    for kind in KINDS:
+        _register_method(verb, kind)
+    return verb
+
+
+def with_verbs(kind):
+    """A class decorator: the methods of a record that have the name of a verb are what the verb
+    does for such records.
+    """
+    KINDS.append(kind)
+    for verb in VERBS:
+        _register_method(verb, kind)
+    return kind
+
+
+def _register_method(verb, kind):
+    """Register the method of a class with the name of a verb, if it has one."""
+    method = vars(kind).get(verb.__name__)
+    if method is not None:
+        verb.register(kind)(method)
 
 
 def calling(signature):

@@ -50,6 +50,7 @@ MODULES = {
     "plot_cv_roc": "plots.classes",
     "plot_knockoffs": "plots.inference",
     "plot_model": "plots.model",
+    "plot_model_set": "plots.model",
     "plot_nested_calibration": "plots.classes",
     "plot_nested_roc": "plots.classes",
     "plot_recovery": "plots",

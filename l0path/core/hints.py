@@ -28,9 +28,23 @@ INSTEAD = {
     "ties": "write loss=l0path.losses.Cox(ties=...)",
     "response_weights": "write loss=l0path.losses.Squared(response_weights=...), or another loss",
     "tol": "write algorithm=l0path.solvers.LocalSearch(tol=...)",
-    "max_iter": "write algorithm=l0path.solvers.LocalSearch(max_iter=...)",
+    **dict.fromkeys(
+        ("max_iter", "maxit"), "write algorithm=l0path.solvers.LocalSearch(max_iter=...)"
+    ),
     "family": 'write loss=..., such as loss="poisson"',
     "weights": "write sample_weight= (precision or importance) or freq_weight= (copies of rows)",
+    "var_weights": "write sample_weight=",
+    "exposure": "write offset=numpy.log(exposure)",
+    "formula": 'a formula comes first: l0path.fit("y ~ a + b", data)',
+    "exog": "write X=",
+    "endog": "write y=",
+    "lower_limits": "write lower=",
+    "upper_limits": "write upper=",
+    "groups_cv": "it is an argument of l0path.cv_fit",
+    **dict.fromkeys(("time", "event", "status"), "survival times and events are y, in two columns"),
+    **dict.fromkeys(
+        ("missing", "na_action"), "a formula drops rows with missing values in its columns"
+    ),
     "nvmax": "write max_k=",
     "include": "write always_include=",
     "drop": "write exclude=",
@@ -123,6 +137,7 @@ ATTRIBUTES = {
     "intercept_": "write .coef(...), whose first entry is the intercept",
     "params": "write .coef(...)",
     "pvalues": "write .refit(...), whose results have them",
+    "tvalues": "write .refit(...), whose results have them",
     "bse": "write .refit(...), whose results have them",
     "resid": "write .refit(...), whose results have them",
     "residuals": "write .refit(...), whose results have them as .resid",
@@ -225,6 +240,7 @@ OF_KIND = {
         "table": "it is the table, a DataFrame",
     },
 }
+SHARES = ("rsquared", "r2", "r_squared")  # what others call the deviance ratio of least squares
 SCORE_NAMES = ("aic", "aicc", "bic", "ebic", "gic", "mbic", "cp", "loglik", "df", "rss")
 
 
@@ -243,6 +259,8 @@ def refuse_attribute(thing: Any, name: str, part: str = "") -> NoReturn:
         moved |= {one: f"ask one model: .model(...).{one}" for one in PARTS_OF_ONE_MODEL}
         for one in ESTIMATES:
             moved[one] = "ask one model: .model(...).refit(...).estimates(exponentiate=...)"
+        moved |= dict.fromkeys(SHARES, "ask one model: .model(...).deviance_ratio")
+        moved |= dict.fromkeys(SCORE_NAMES, "write .score_table()")
         if kind == "Model":
             moved = {one: f'write .details["{one}"]' for one in ROW} | {
                 "index": "write .details.name",
@@ -253,6 +271,8 @@ def refuse_attribute(thing: Any, name: str, part: str = "") -> NoReturn:
                 "n_nonzero": MOVED["n_nonzero"],
                 **dict.fromkeys(ESTIMATES, "write .refit(...).estimates(exponentiate=...)"),
                 "to_latex": "write .refit(...).estimates().to_latex()",
+                **dict.fromkeys(SHARES, "write .deviance_ratio"),
+                **dict.fromkeys(SCORE_NAMES, "write .path.score_table()"),
             }
         elif kind not in ("Path", "CVPath"):
             moved = OF_KIND.get(kind, {})

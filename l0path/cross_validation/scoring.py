@@ -30,18 +30,10 @@ import numpy as np
 
 from ..paths.predicting import class_predictors
 from ..problem.coupled import scores as survival
-from ..problem.losses import (
-    CLASSIFICATION,
-    COUPLED,
-    NAMES,
-    OWN_LOSSES,
-    SURVIVAL,
-    mean_of_rows,
-    traits_named,
-)
+from ..problem.losses import CLASSIFICATION, COUPLED, NAMES, OWN_LOSSES, SURVIVAL, traits_named
 from ..problem.responses import unit_deviance
 from ..problem.several import class_codes, indicators, log_losses, probabilities
-from ..problem.verbs import losses
+from ..problem.verbs import losses, mean_of_rows
 
 HINGES = frozenset(name for name in CLASSIFICATION if not traits_named(name).link)
 REAL = NAMES.keys() - CLASSIFICATION

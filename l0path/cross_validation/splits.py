@@ -67,7 +67,8 @@ def make_splits(cv, data, X, *, groups_cv=None, n_repeats=1, seed=0):
             if groups is not None or "'groups'" not in str(error):
                 raise
             raise ValueError(
-                f"cv={cv!r} keeps groups of rows together: pass groups_cv=, one label for each row"
+                f"cv={cv!r} keeps groups of rows together: pass groups_cv=, one label for each row "
+                "(an estimator takes them by fit(X, y, groups=...))"
             ) from error
     else:
         pairs = _given(cv, n)

@@ -60,6 +60,19 @@ def check_dtype(dtype, name="X"):
         raise TypeError(f"{name} has dtype {dtype}, not numbers; {remedy}{ENCODE}")
 
 
+def checked_columns(J: np.ndarray, p: int) -> np.ndarray:
+    """J as an index array, negative numbers counted from the end. IndexError where one is out of
+    range.
+    """
+    J = np.ascontiguousarray(J, dtype=np.intp).reshape(-1)
+    if J.size and (J.min() < -p or J.max() >= p):
+        raise IndexError(
+            f"column {J.max() if J.max() >= p else J.min()} is out of range for a design of {p} "
+            "columns"
+        )
+    return np.where(J < 0, J + p, J)
+
+
 def right_hand_sides(correlate: Callable) -> Callable:
     """A design's correlate(R (n, m) float64, start, stop) as it is called: with R (n,) too, and
     `stop` left out for all columns. ValueError where R has other rows.

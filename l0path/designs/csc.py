@@ -11,7 +11,7 @@ import scipy
 
 from l0path.core import threads as pool
 from l0path.core.dispatch import njit
-from l0path.designs.checks import right_hand_sides
+from l0path.designs.checks import checked_columns, right_hand_sides
 from l0path.designs.protocol import DesignTraits
 
 WORTH_THREADS = 200_000  # multiplications below which a product runs on the calling thread
@@ -199,14 +199,14 @@ class Csc:
 
     def columns(self, J: np.ndarray) -> np.ndarray:
         """X[:, J] as a float64 copy (n, len(J)) in Fortran order; only these columns are filled."""
-        J = self._checked(J)
+        J = checked_columns(J, self.p)
         out = np.zeros((J.size, self.n))
         _fill(self.data, self.indices, self.indptr, J, out)
         return out.T
 
     def dot(self, J: np.ndarray, b: np.ndarray) -> np.ndarray:
         """X[:, J] b: (n,) for b (len(J),), (n, m) for b (len(J), m)."""
-        J, b = self._checked(J), np.ascontiguousarray(b, dtype=np.float64)
+        J, b = checked_columns(J, self.p), np.ascontiguousarray(b, dtype=np.float64)
         if b.shape[0] != J.size:
             raise ValueError(f"b has {b.shape[0]} rows but J has {J.size} columns")
         if b.ndim == 1:
@@ -214,18 +214,6 @@ class Csc:
         out = np.zeros((self.n, b.shape[1]))
         _accumulate(self.data, self.indices, self.indptr, J, b, out)
         return out
-
-    def _checked(self, J):
-        """J as an index array, negative numbers counted from the end; kernels do not check
-        bounds.
-        """
-        J = np.ascontiguousarray(J, dtype=np.intp)
-        if J.size and (J.min() < -self.p or J.max() >= self.p):
-            raise IndexError(
-                f"column {J.max() if J.max() >= self.p else J.min()} is out of range for a design "
-                f"of {self.p} columns"
-            )
-        return np.where(J < 0, J + self.p, J)
 
     def moments(self, weights: np.ndarray, center: bool) -> tuple[np.ndarray, np.ndarray]:
         """Weighted mean and second moment about it, each (p,), for weights (n,) that sum to one;

@@ -40,6 +40,17 @@ def tiles(X, start, stop, size):
             yield slice(top, min(top + height, n)), slice(first, min(first + across, stop))
 
 
+def dot_by_copies(design, J, b, entries):
+    """X[:, J] b of a design, for b (len(J),) or (len(J), m): copies of columns, of so many entries
+    at a time, times their coefficients.
+    """
+    J, b = np.asarray(J, dtype=np.intp), np.asarray(b, dtype=np.float64)
+    out, width = np.zeros((design.n, *b.shape[1:])), max(1, entries // max(design.n, 1))
+    for start in range(0, J.size, width):
+        out += design.columns(J[start : start + width]) @ b[start : start + width]
+    return out
+
+
 def _readable_by_blas(X):
     """Whether BLAS can read X (n, p) where it lies: float64, aligned, unit stride in one direction
     and no overlap in the other.
@@ -298,12 +309,7 @@ class Dense:
         ndarray of shape (n,) or (n, m)
             The product.
         """
-        J, b = np.asarray(J, dtype=np.intp), np.asarray(b, dtype=np.float64)
-        out = np.zeros((self.n, *b.shape[1:]))
-        width = max(1, 4 * TILE // max(self.n, 1))
-        for start in range(0, J.size, width):
-            out += self.columns(J[start : start + width]) @ b[start : start + width]
-        return out
+        return dot_by_copies(self, J, b, 4 * TILE)
 
     def moments(self, weights: np.ndarray, center: bool) -> tuple[np.ndarray, np.ndarray]:
         """The weighted mean of every column, and the second moment about it.

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
+from typing import Any
 
 import pandas as pd
+
+from l0path.core.arguments import is_whole
 
 INTERCEPT = "(Intercept)"  # what tables of coefficients call the intercept
 
@@ -52,6 +56,48 @@ class Numbered(Sequence):
         if name not in self:
             raise ValueError(f"there is no column {name!r}; the columns are x0 to x{self.p - 1}")
         return int(name[1:])
+
+
+def places_of(names: Sequence[str]) -> Callable[[str], int | None]:
+    """A function that gives the first index of a name, None where there is none. What it needs for
+    names that are written down is made when it is first asked.
+    """
+
+    @cache
+    def first():
+        return {name: j for j, name in reversed(list(enumerate(names)))}
+
+    def place(name):
+        if isinstance(names, list):
+            return first().get(name)
+        try:
+            return names.index(name)
+        except ValueError:
+            return None
+
+    return place
+
+
+def column_index(
+    v: Any, names: Sequence[str], place: Callable[[str], int | None], what: str
+) -> int | None:
+    """The index of a column by its name or its number; None for what is neither. place: of
+    `places_of`; what: the argument, for messages.
+    """
+    p = len(names)
+    if isinstance(v, str):
+        j = place(v)
+        if j is None:
+            raise ValueError(
+                f"{what}: there is no column {v!r}; the columns are "
+                f"{', '.join(names[:8])}{', ...' if p > 8 else ''}"
+            )
+        return j
+    if not is_whole(v):
+        return None
+    if not -p <= v < p:
+        raise ValueError(f"{what}: column index {v} is out of range for p = {p} columns")
+    return int(v) % p
 
 
 def column_names(columns: pd.Index) -> list[str]:

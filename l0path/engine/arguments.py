@@ -5,8 +5,9 @@
 import numpy as np
 import pandas as pd
 
-from ..core.arguments import finite, is_whole, number, shown, vector
+from ..core.arguments import finite, number, shown, vector
 from ..core.tables import pandas_of
+from ..designs.names import column_index, places_of
 from ..errors import refuse_masked
 from ..problem.coupled.arguments import survival_loss, survival_notes
 from ..problem.coupled.ordered_classes import ordered_response, refuse_texts_without_order
@@ -431,38 +432,16 @@ def which(value, names, name):
         ) from error
     if len(value) == p and all(isinstance(v, (bool, np.bool_)) for v in value):
         return np.flatnonzero(value).astype(np.int64)
-    at, out = _places([v for v in value if isinstance(v, str)], names), []
+    place, out = places_of(names), []
     for v in value:
-        if isinstance(v, str):
-            if v not in at:
-                raise ValueError(
-                    f"{name}: there is no column {v!r}; the columns are "
-                    f"{', '.join(names[:8])}{', ...' if p > 8 else ''}"
-                )
-            out.append(at[v])
-        elif is_whole(v):
-            if not -p <= v < p:
-                raise ValueError(f"{name}: column index {v} is out of range for p = {p} columns")
-            out.append(int(v) % p)
-        else:
+        j = column_index(v, names, place, name)
+        if j is None:
             raise TypeError(
                 f"{name} takes column names, integer indices or a boolean mask of length p = {p}, "
                 f"got {v!r}"
             )
+        out.append(j)
     return np.unique(np.array(out, dtype=np.int64))
-
-
-def _places(wanted, names):
-    """{name: position}, the first of that name, for those of the wanted names that exist."""
-    if isinstance(names, list):
-        return {n: j for j, n in reversed(list(enumerate(names)))} if wanted else {}
-    out = {}
-    for name in wanted:
-        try:
-            out[name] = names.index(name)
-        except ValueError:
-            continue
-    return out
 
 
 def bound(value, names, name, default):

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..core import threads
 from ..core.arguments import some
 from ..core.status import End, FitStatus, Optimality
 from ..designs import Dense
@@ -21,7 +22,6 @@ from ..problem.problem import checksum, copies_of, counted_trials
 from ..problem.responses import likelihood_constant
 from ..problem.solution import EXCHANGES, in_user_units
 from ..relaxation.path_bounds import bounded
-from ..working_set.groups import GroupFit
 from ..working_set.ties import Twins
 from .grids import Grid
 from .protocols import Point, Slice
@@ -126,7 +126,7 @@ def _of_the_hinge(setting, fit, part):
     """The fit of the hinge itself on the support of one of a smoothed hinge."""
     setting.hinge.grow(fit.support)
     own = setting.hinge.refit(fit.support, part.lambda1, part.lambda2)
-    return GroupFit(*own, fit.groups) if isinstance(fit, GroupFit) else own
+    return setting.problem.fit_of(own, fit.units)
 
 
 def solutions_of(setting, number, part, points):
@@ -167,12 +167,12 @@ def below_none(points, tolerance):
 
 
 def _predictions(setting, fits):
-    """X beta of each fit; None where each is as quickly made alone. Where the rows of X lie one
-    after another a column costs a read of all of X: those that fits share are fetched once.
+    """X beta of each fit, those of many by one product with the columns that they share; None for
+    several responses and the hinge, and where X is not an array in memory.
     """
     design, start = setting.request.data.design, 0
-    in_rows = isinstance(design, Dense) and not design.X.flags.f_contiguous
-    if setting.hinge is not None or not in_rows or setting.problem.turn is not None:
+    dense = isinstance(design, Dense)
+    if setting.hinge is not None or not dense or setting.problem.turn is not None:
         yield from (None for _ in fits)
         return
     scale = setting.problem.X.scale
@@ -180,12 +180,15 @@ def _predictions(setting, fits):
         stop = len(fits)
         while True:
             J = np.unique(np.concatenate([fit.support for fit in fits[start:stop]]))
-            if J.size * design.n <= GATHERED or stop == start + 1:
+            if max(J.size, stop - start) * design.n <= GATHERED or stop == start + 1:
                 break
             stop = start + (stop - start) // 2
-        held = Dense(design.columns(J))
-        for fit in fits[start:stop]:
-            yield held.dot(np.searchsorted(J, fit.support), fit.b / scale[fit.support])
+        coefficients = np.zeros((stop - start, J.size))
+        for row, fit in zip(coefficients, fits[start:stop], strict=True):
+            row[np.searchsorted(J, fit.support)] = fit.b / scale[fit.support]
+        with threads.one_blas_thread():
+            predicted = coefficients @ design.columns(J).T
+        yield from predicted
         start = stop
 
 

@@ -6,6 +6,8 @@ shrinkage on its support, a mixture has g b + (1 - g) b', and the intercept like
 shrunken model, g = 0 the one without shrinkage, whose support the shrunken search has chosen.
 """
 
+from functools import cached_property
+
 import numpy as np
 from scipy.linalg import lapack
 
@@ -42,7 +44,7 @@ def with_mixtures(setting, solutions):
     whole, numbers = setting.request.row_counts is None, {}
     for t, (i, g) in enumerate(mixtures(setting.slices, shares)):
         numbers[i, g] = len(setting.slices) + t
-    plain, found, apart = Unshrunken(setting), [], set()
+    plain, found, apart = Unshrunken(setting, wanted), [], set()
     with control.stage(" while shrunken models were mixed"):
         for s in wanted:
             control.clock.poll()
@@ -73,9 +75,10 @@ def with_mixtures(setting, solutions):
 
 
 class Unshrunken:
-    """The fits without shrinkage on supports of a path, each computed once."""
+    """The fits without shrinkage on the supports of some solutions, each computed once."""
 
-    def __init__(self, setting):
+    def __init__(self, setting, solutions):
+        self.columns = np.unique(np.concatenate([s.support for s in solutions]))
         self.setting, self.reporting = setting, assemble.reporting(setting)
         self.problem, self.data = self.reporting.problem, self.reporting.data
         self.known, self.groups = {}, None
@@ -107,12 +110,19 @@ class Unshrunken:
         given = None if start is None else (start.b, start.b0)
         return model.refit(s.support, 0.0, ridge, given)
 
+    @cached_property
+    def apart(self):
+        """Whether the columns of all supports together are clearly independent."""
+        model = self.setting.working_set
+        model.grow(self.columns)
+        return model.clearly_apart(self.columns)
+
     def _dependent(self, s):
         """Whether the columns of a support are linearly dependent, up to rounding of their Gram
         matrix; near combinations that are known have fits of their own.
         """
         model = self.setting.working_set
-        if model.hidden(s.support, 0.0):
+        if self.apart or model.hidden(s.support, 0.0):
             return False
         factor, failed = lapack.dpotrf(model.correlations(s.support), lower=1)
         return bool(failed) or np.diagonal(factor).min() ** 2 <= COLLINEAR

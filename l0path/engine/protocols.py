@@ -145,12 +145,9 @@ class Engine(Protocol):
     def result(self) -> SliceResult:
         """The models solved so far; valid at any time."""
 
-    def next_value(self) -> float | None:
-        """The objective of one more column, or group, than the last size; None for none."""
-
 
 class Phase(Protocol):
-    """Rounds of a search over sizes: what `size_path.run_phase` asks."""
+    """Rounds of a search over sizes: what `rounds.Rounds.run` asks."""
 
     def start(self) -> None:
         """Choose the first working columns and the first fits."""

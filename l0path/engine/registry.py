@@ -5,20 +5,19 @@ that search a slice for them.
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from ..algorithms.coordinate_descent import CoordinateDescent
+from ..algorithms.cutting_planes import FeatureGenerating
+from ..algorithms.dual_iht import DualIHT
+from ..algorithms.primal_dual import PrimalDual
+from ..algorithms.projected_gradient import VARIANTS, ProjectedGradient
 from ..exact.contest import BranchAndBound
 from ..exact.fit_enumeration import refuse_groups
 from ..exact.integrality_generation import IntegralityGeneration
 from ..exchange.local_search import LocalSearch
-from ..first_order.coordinate_descent import CoordinateDescent
-from ..first_order.dual_iht import DualIHT
-from ..first_order.primal_dual import PrimalDual
-from ..first_order.projected_gradient import VARIANTS, ProjectedGradient
 from ..problem.losses import COUPLED, EXACT, OWN_LOSSES, name_of
 from ..problem.losses import NAMES as SMOOTH
-from ..relaxation.cutting_planes import FeatureGenerating
 from .lambda0.path import Lambda0Path
 from .protocols import Engine, SparseSettings
-from .size_path import SizePath
 from .strategies.columns import ColumnExchanges
 from .strategies.filled import FilledSizes
 from .strategies.groups import GroupExchanges
@@ -52,26 +51,26 @@ def _even_costs(plan, problem):
 def _lambda0_values(model, plan, part, session):
     """A path over lambda0, from which a grid of sizes is filled."""
     path = Lambda0Path(model, part, plan.settings, session, lambda0=plan.lambda0)
-    return path if plan.grid == "lambda0" else SizePath(FilledSizes(path, part, session))
+    return path if plan.grid == "lambda0" else FilledSizes(path, part, session)
 
 
 def _exchanges(model, plan, part, session):
     """Exchanges with refit; lambda0 values with unequal costs have a path of their own."""
     if model.problem.groups is not None:
         _even_costs(plan, model.problem)
-        return SizePath(GroupExchanges(model, part, plan.settings, session))
+        return GroupExchanges(model, part, plan.settings, session)
     if plan.grid == "lambda0" and model.problem.even_cost is None:
         return _lambda0_values(model, plan, part, session)
-    return SizePath(ColumnExchanges(model, part, plan.settings, session))
+    return ColumnExchanges(model, part, plan.settings, session)
 
 
 def _sizes_one_by_one(model, plan, part, session):
     """A k-sparse solver for every size."""
     _even_costs(plan, model.problem)
     if model.problem.groups is None:
-        return SizePath(SparseSizes(model, part, plan.settings, session))
+        return SparseSizes(model, part, plan.settings, session)
     fast = LocalSearch(effort="fast")
-    return SizePath(GroupExchanges(model, part, fast, session, plan.settings))
+    return GroupExchanges(model, part, fast, session, plan.settings)
 
 
 # -------------------- the table

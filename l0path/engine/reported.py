@@ -8,7 +8,6 @@ from ..problem.problem import Fit, with_loss
 from ..problem.responses import reported
 from ..problem.solution import FEWER, in_user_units
 from ..relaxation.path_bounds import bounded
-from ..working_set.groups import GroupFit
 from ..working_set.hinge import restricted_optimum
 from ..working_set.model import make_model
 
@@ -92,8 +91,7 @@ class Reporting:
         X = self.problem.X
         center = X.center[s.support] @ s.beta if self.data.intercept else 0.0
         b, b0 = s.beta * X.scale[s.support], float(s.intercept + center)
-        fit = Fit(s.support, b, b0, s.loss + s.shrinkage)
-        return fit if s.groups is None else GroupFit(*fit, s.groups)
+        return self.problem.fit_of(Fit(s.support, b, b0, s.loss + s.shrinkage), s.groups)
 
     def searched(self, s):
         """A `Solution` of the loss itself as one of the smoothed loss, the optimum on its support,

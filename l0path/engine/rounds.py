@@ -1,10 +1,23 @@
-"""The profile of an engine: what every round of search and verification cost."""
+"""The rounds of search and verification of an engine, and what each of them cost."""
 
 import time
+
+from .protocols import Phase
 
 
 class Rounds(list):
     """A row, a dict, for each finished round: `path.rounds`."""
+
+    def run(self, phase: Phase) -> None:
+        """Start a phase and run its rounds until it is finished."""
+        phase.start()
+        while phase.unfinished():
+            self.begin()
+            phase.improve()
+            todo = phase.unverified()
+            self.check(len(todo))
+            phase.verify(todo)
+            self.end(*phase.profile())
 
     def begin(self) -> None:
         """A round starts with its search."""

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..algorithms.cutting_planes import FeatureGenerating
 from ..compiled import HELPING_PROCESSES
 from ..core import threads
 from ..core.control import Clock, Control, Stop, deferred_interrupts
@@ -23,8 +24,7 @@ from ..paths import Model, Path
 from ..paths.records import Source
 from ..paths.separation import consequence, remedy, story
 from ..problem.losses import OWN_LOSSES, name_of
-from ..relaxation.cutting_planes import FeatureGenerating
-from ..relaxation.path_bounds import bound_by_slopes, bound_solutions, bounded
+from ..relaxation.path_bounds import bound_by_slopes, bound_solutions, bounded, rows_of_slices
 from ..relaxation.tangent_bounds import bound_by_tangents
 from . import assemble
 from .assemble import SolvedSlice
@@ -355,20 +355,16 @@ def _group_bounds(setting, solutions):
         return bound_by_tangents(problem, solutions, setting.control.clock.over)
     without = [number for number, (_, lambda2) in enumerate(setting.slices) if not lambda2 > 0]
     if not isinstance(setting.request.plan.settings, FeatureGenerating):
-        for number in (i for i in range(len(setting.slices)) if i not in without):
-            rows = [
-                i
-                for i, s in enumerate(solutions)
-                if s.slice == number and s.status != FitStatus.SEPARATED
-            ]
-            if rows:
-                part = Slice(*setting.slices[number], setting.max_k)
-                starts = tuple(solutions[i].groups for i in rows)
-                session = Session(setting.control.clock, supports=starts)
-                D, costs = relaxation_bounds(setting.working_set, part, session)
-                for i in rows:
-                    bound = _relaxed(solutions[i], D, costs, problem.floor)
-                    solutions[i] = bounded(problem, solutions[i], bound)
+        for number, rows in rows_of_slices(solutions):
+            if number in without:
+                continue
+            part = Slice(*setting.slices[number], setting.max_k)
+            starts = tuple(solutions[i].groups for i in rows)
+            session = Session(setting.control.clock, supports=starts)
+            D, costs = relaxation_bounds(setting.working_set, part, session)
+            for i in rows:
+                bound = _relaxed(solutions[i], D, costs, problem.floor)
+                solutions[i] = bounded(problem, solutions[i], bound)
     unproven = {s.slice for s in solutions if math.isnan(s.lower_bound)}
     without = [number for number in without if number in unproven]
     if not without:

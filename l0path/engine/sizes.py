@@ -1,15 +1,22 @@
-"""The part that all strategies over sizes share: the best fit of each size, whether it was
-verified, and their result.
+"""The one loop over the sizes of a slice: improve on the working columns, verify over all columns,
+let those that would improve a size enter, repeat.
+
+How sizes are improved and verified is a strategy (`strategies/`), whose steps are declared in
+`protocols.Phase`; a strategy may begin with phases of its own. What all strategies share is here:
+the best fit of each size, whether it was verified, and their result.
 """
 
 from collections.abc import Callable
 
 import numpy as np
 
+from ..core import threads
+from ..core.control import Stop
 from ..core.status import End, FitStatus, Optimality
 from ..exact.single_units import compare_all
 from ..exchange import local_search
 from .protocols import Point, Session, Slice, SliceResult
+from .rounds import Rounds
 
 
 class SizeStrategy:
@@ -34,7 +41,28 @@ class SizeStrategy:
         self.model, self.problem, self.pool = model, model.problem, pool
         self.lambda1, self.lambda2 = float(part.lambda1), float(part.lambda2)
         self.part, self.session, self.clock = part, session, session.clock
-        self.verified = {0: pool.fits[0].key}
+        self.verified, self.rounds = {0: pool.fits[0].key}, Rounds()
+
+    def run(self) -> None:
+        """Search until every size is verified, then compare the model of size 1 with all others.
+        Fits are brought to full accuracy, also where a clock ended the search.
+        """
+        # products on working columns are small; full-width ones use the design's own threads
+        with threads.one_blas_thread():
+            try:
+                self.search()
+            except Stop:
+                self.refine(self.pool.fits)
+                raise
+            self.refine(self.pool.fits)
+        if self.part.compare_single:
+            self.compare_single()
+
+    def search(self) -> None:
+        """Run the phases, where there are sizes to be searched."""
+        if self.begin():
+            for phase in self.phases():
+                self.rounds.run(phase)
 
     def phases(self) -> tuple:
         """The phases of the search."""
@@ -93,7 +121,8 @@ class SizeStrategy:
             self.verified[k] = self.pool.fits[k].key
             self.session.listener(self.point(k))
 
-    def result(self, rounds=()) -> SliceResult:
+    @property
+    def result(self) -> SliceResult:
         """The models solved so far; valid at any time."""
         pool = self.pool
         return SliceResult(
@@ -108,7 +137,7 @@ class SizeStrategy:
             optimality_if_verified=self.optimality_if_verified,
             dual_points=self.dual_points(),
             starts=tuple(fit.units for k, fit in pool.fits.items() if k),
-            rounds=tuple(rounds),
+            rounds=tuple(self.rounds),
         )
 
     def tied(self, fit) -> int:

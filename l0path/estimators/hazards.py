@@ -12,7 +12,7 @@ from ..core.types import Matrix
 from ..engine.arguments import sample_weights
 from ..errors import refuse_masked
 from ..problem.coupled.arguments import rows_of
-from ..problem.coupled.event_times import cox_of
+from ..problem.coupled.cox import cox_of
 from ..problem.coupled.scores import concordance
 from ..problem.losses import SURVIVAL
 from ..problem.specified import told_apart

@@ -10,7 +10,6 @@ import numpy as np
 
 from ..core.status import FitStatus, SearchEnd
 from ..formula.hierarchy import STRONG
-from ..working_set.groups import GroupFit
 from ..working_set.model import make_model
 from .all_sizes.nested import refits_bound
 from .all_sizes.subtrees import MOST_COLUMNS
@@ -146,8 +145,7 @@ class FitEnumeration(Contest):
         known = None if self.fits is None else self.fits.get(units.tobytes())
         if known is not None:
             return known
-        fit = self.refit(self.problem.columns_of(units))
-        fit = fit if self.problem.groups is None else GroupFit(*fit, units)
+        fit = self.problem.fit_of(self.refit(self.problem.columns_of(units)), units)
         if self.fits is not None:
             self.fits[units.tobytes()] = fit
         return fit

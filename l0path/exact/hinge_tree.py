@@ -19,6 +19,11 @@ from .tree import Tree
 NARROWEST = 1e-8  # width of the narrowest smoothed hinge
 
 
+def tree_of(dual, **options):
+    """The `Tree` that serves a dual."""
+    return (HingeTree if isinstance(dual.problem.loss, Hinge) else Tree)(dual, **options)
+
+
 class HingeTree(Tree):
     """`Tree` for a dual whose problem has the hinge; upper bounds come from `refit`, that of
     `KinkedModel`.

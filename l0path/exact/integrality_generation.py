@@ -28,14 +28,12 @@ import numpy as np
 from ..core.arguments import is_whole
 from ..core.status import SearchEnd
 from ..exchange.local_search import LocalSearch
-from ..problem.losses import Hinge
 from ..problem.problem import Fit
 from ..relaxation import dual_problem
 from ..working_set.model import make_model
 from .contest import BranchAndBound
-from .hinge_tree import NARROWEST, HingeTree
+from .hinge_tree import NARROWEST, tree_of
 from .programs import BestSubset, Program
-from .tree import Tree
 
 SOLVERS = ("tree", "highs", "scip")
 INTEGRAL = 1e-6  # how far from 0 and 1 a z of HiGHS or SCIP counts as fractional
@@ -226,9 +224,8 @@ class _Tree(_Search):
 
     def run(self):
         settings = BranchAndBound(gap=self.settings.gap, node_limit=self.settings.node_limit)
-        hinge = isinstance(self.problem.loss, Hinge)
         start = np.unique(np.concatenate([np.empty(0, dtype=np.int64), *self.fits]))
-        tree = (HingeTree if hinge else Tree)(
+        tree = tree_of(
             self.dual,
             size=self.size,
             lambda0=self.lambda0,
@@ -266,7 +263,7 @@ class _Tree(_Search):
         """z is whole at the lowest node, and still its bound is below the best model: a narrower
         hinge, or else any column may be split. Whether there was something to do.
         """
-        if isinstance(tree, HingeTree) and tree.width > NARROWEST:
+        if tree.width > NARROWEST:
             tree.narrow(max(0.1 * tree.width, NARROWEST))
             tree.resolve_lowest()
             return True

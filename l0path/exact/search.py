@@ -14,7 +14,6 @@ from .. import relaxation
 from ..core.progress import Bar
 from ..core.status import GLOBAL_GAP, End, FitStatus, SearchEnd, relative_gap
 from ..problem.dependence import from_rows, nearly_dependent
-from ..problem.losses import Hinge
 from ..problem.problem import row_weights
 from ..working_set.model import make_model
 from ..working_set.ties import first_of_their_kind
@@ -23,7 +22,7 @@ from .all_sizes.enumeration import models_of
 from .bounding import Bounding
 from .contest import COPIED_WHOLE, BranchAndBound, around, compact
 from .fit_enumeration import MOST_FITS, FitEnumeration, enumerable, spares_one
-from .hinge_tree import HingeTree
+from .hinge_tree import tree_of
 from .integrality_generation import IntegralityGeneration, generate
 from .leaps import Leaps, searchable
 from .pair_scan import PairScan, scannable
@@ -357,9 +356,7 @@ class CertificateSearch:
             except ValueError:
                 self.obstacle = too_dependent(problem, self.names(J))
         if not dual.unbounded.any():
-            out.append(
-                (HingeTree if isinstance(dual.problem.loss, Hinge) else Tree)(dual, **options)
-            )
+            out.append(tree_of(dual, **options))
         return out
 
     def take_turns(self, searches):

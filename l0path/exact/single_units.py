@@ -22,16 +22,15 @@ from itertools import pairwise
 import numpy as np
 from scipy.linalg import qr, solve_triangular
 
+from ..algorithms.coordinate_descent import entry_gains
 from ..core import threads
 from ..core.dispatch import njit
 from ..core.status import FitStatus
 from ..exchange.ranking import exchanged_supports
 from ..exchange.table import COLLINEAR
-from ..first_order.coordinate_descent import entry_gains
 from ..problem.dependence import LEAST_EIGENVALUE
 from ..problem.verbs import Tangent, along_the_way, bound_of_rows, loss_data
 from ..working_set.columns import NO_LENGTH, Unclear, independent_count
-from ..working_set.groups import GroupFit
 from ..working_set.quadratic import solve_quadratic
 from ..working_set.rows import RowModel
 from .beside_forced import AGREEMENT, BesideForced, confirms, rounding_of_values
@@ -350,7 +349,9 @@ class SingleFits(OneUnit):
             start = b, self.null.b0
             fit = self.own.refit(support, self.lambda1, self.lambda2, start, target)
             if fit is not None:
-                yield GroupFit(*fit, np.union1d(self.groups.forced, self.units[i : i + 1]))
+                yield self.problem.fit_of(
+                    fit, np.union1d(self.groups.forced, self.units[i : i + 1])
+                )
 
     def _check_dependence(self):
         """Unclear where a unit's columns are nearly dependent beside the forced ones."""

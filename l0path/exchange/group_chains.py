@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..core.dispatch import njit
+from .group_table import forward_solve
 from .table import COLLINEAR
 
 NEAR = 1000 * COLLINEAR  # share of its square that a column of a chain must keep
@@ -117,6 +118,10 @@ def _grow(quadratic, growth, columns, work):
     if not _root(root, d, NEAR):
         return -1.0
     total = 0.0
+    for s in range(x.shape[0]):
+        for i in range(d):
+            x[s, i] = growth.c[s, columns[i]]
+        total += forward_solve(root, d, x[s])
     for i in range(d):
         for a in range(K):
             work.shifts[i, a] = growth.U[columns[i], a]
@@ -125,12 +130,6 @@ def _grow(quadratic, growth, columns, work):
                 work.shifts[i, a] -= root[i, l] * work.shifts[l, a]
         for a in range(K):
             work.shifts[i, a] /= root[i, i]
-        for s in range(x.shape[0]):
-            t = growth.c[s, columns[i]]
-            for l in range(i):
-                t -= root[i, l] * x[s, l]
-            x[s, i] = t / root[i, i]
-            total += x[s, i] * x[s, i]
         work.sign[i] = 1.0
         _shift(work, i, quadratic.members, i)
     return 0.5 * total
@@ -165,11 +164,8 @@ def _cost(members, i, work):
         return np.nan
     for s in range(x.shape[0]):
         for r in range(d):
-            t = work.b[s, left + r]
-            for l in range(r):
-                t -= root[r, l] * x[s, l]
-            x[s, r] = t / root[r, r]
-            total += x[s, r] * x[s, r]
+            x[s, r] = work.b[s, left + r]
+        total += forward_solve(root, d, x[s])
     return 0.5 * total
 
 

@@ -40,7 +40,7 @@ def _factor(A, d, scale, L):
 
 
 @njit
-def _forward(L, d, x):
+def forward_solve(L, d, x):
     """x = L^-1 x in place; returns |x|^2."""
     total = 0.0
     for i in range(d):
@@ -60,14 +60,14 @@ def _largest(L, M, d, x, T):
     for j in range(d):
         for i in range(d):
             x[i] = M[i, j]
-        _forward(L, d, x)
+        forward_solve(L, d, x)
         for i in range(d):
             T[j, i] = x[i]
     trace, square = 0.0, 0.0
     for j in range(d):
         for i in range(d):
             x[i] = T[i, j]
-        _forward(L, d, x)
+        forward_solve(L, d, x)
         trace += x[j]
         for i in range(d):
             square += x[i] * x[i]
@@ -204,7 +204,7 @@ def _swap(removals, i, c, D, first, d, work):
             for r in range(e):
                 u += E[k, r] * beta[s, left + r]
             x[k] = u
-        total += _forward(work.L, d, x)
+        total += forward_solve(work.L, d, x)
     return 0.5 * total
 
 
@@ -215,7 +215,7 @@ def _size(L, c, first, d, x):
     for s in range(c.shape[0]):
         for i in range(d):
             x[i] = c[s, first + i]
-        total += _forward(L, d, x)
+        total += forward_solve(L, d, x)
     return total
 
 
@@ -281,4 +281,4 @@ def scores(C, columns, blocks, ridge, widest, first, last, out):
         for r in range(C.shape[0]):
             for i in range(d):
                 x[i] = C[r, columns[left + i]]
-            out[r, g] = _forward(L, d, x)
+            out[r, g] = forward_solve(L, d, x)

@@ -23,12 +23,11 @@ from .table import NONE, START, _keep
 
 
 class ResponseTable(NamedTuple):
-    """The changes of F by exchanges of a fit with m columns: drop (k,), inf where a member is
-    locked; add (m,), inf where a column may not enter or is a combination of the support; swap
-    (k, m), inf where a column may not enter, and the drop alone where it is a combination.
+    """The changes of F by exchanges of a fit with m columns: add (m,), inf where a column may not
+    enter or is a combination of the support; swap (k, m), inf where a column may not enter or a
+    member is locked, and the drop alone where it is a combination.
     """
 
-    drop: np.ndarray
     add: np.ndarray
     swap: np.ndarray
 
@@ -58,7 +57,6 @@ def all_exchanges(b, quadratic, lambda2, skip, locked, dependent=False):
     # of what a combination keeps beside the others; a column without curvature has nothing to gain
     instead = np.where(A > 0.0, A, np.inf) if dependent else np.inf
     drop = 0.5 * square * inverse[:, 0]
-    drop[locked] = np.inf
     add = np.full(s.size, np.inf)
     own = np.where(s > COLLINEAR * A, s, instead)
     np.divide(size, -2.0 * own, out=add, where=~skip & (own < np.inf) & (own > 0.0))
@@ -76,7 +74,7 @@ def all_exchanges(b, quadratic, lambda2, skip, locked, dependent=False):
     num += drop[:, None]
     num[:, skip] = np.inf
     num[locked] = np.inf
-    return ResponseTable(drop, add, num)
+    return ResponseTable(add, num)
 
 
 @njit

@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..core.dispatch import njit
-from ..working_set.linear_algebra import COLLINEAR, invert
+from ..working_set.linear_algebra import COLLINEAR, WEAK
 
 NONE, START = (
     np.int64(-1),
@@ -135,59 +135,19 @@ def clear(state, columns):
 
 
 @njit
-def build(state, columns, k):
-    """Fill the state anew for the support state.S[:k]: O(k^2 w). Collinear members get coefficient
-    zero.
-    """
-    S, B, b, V, c, s = state.S, state.B, state.b, state.V, state.c, state.s
-    G, q, w = columns.G, columns.q, columns.w
-    state.count[0], state.count[1] = k, 0
-    for j in range(w):
-        state.member[j] = False
-    H = np.empty((k, k))
-    for i in range(k):
-        state.member[S[i]] = True
-        for l in range(k):
-            H[i, l] = G[S[i], S[l]]
-        H[i, i] += columns.ridge_diag
-    invert(H, k, B)
-    for r in range(b.shape[0]):
-        for i in range(k):
-            t = 0.0
-            for l in range(k):
-                t += B[i, l] * q[S[l], r]
-            b[r, i] = t
-    g = np.empty(k)
-    for j in range(w):
-        sj = G[j, j] + columns.ridge_diag
-        for l in range(k):
-            g[l] = G[j, S[l]]
-        for i in range(k):
-            t = 0.0
-            for l in range(k):
-                t += B[i, l] * g[l]
-            V[j, i] = t
-            sj -= t * g[i]
-        s[j] = sj
-        for r in range(b.shape[0]):
-            t = q[j, r]
-            for l in range(k):
-                t -= g[l] * b[r, l]
-            c[j, r] = t
-        if columns.needs.size > 0:
-            state.lacking[j], state.holding[j] = 0, 0
-            for l in range(w):
-                state.lacking[j] += columns.needs[j, l] and not state.member[l]
-                state.holding[j] += columns.needs[l, j] and state.member[l]
+def add(state, columns, j0):
+    """Add working column j0 to the support by rank one: O((k + q) w)."""
+    _append(state, columns, j0, state.s[j0])
 
 
 @njit
-def add(state, columns, j0):
-    """Add working column j0 to the support by rank one: O((k + q) w)."""
+def _append(state, columns, j0, sigma):
+    """`add` of a column of which sigma is left beside the support; 1e300 for a combination of it,
+    which gets coefficient zero.
+    """
     S, B, b, V, c, s = state.S, state.B, state.b, state.V, state.c, state.s
     G, k = columns.G, state.count[0]
     u, g = state.scratch[0], state.scratch[1]
-    sigma = s[j0]
     for i in range(k):
         u[i] = V[j0, i]
         g[i] = G[j0, S[i]]
@@ -220,6 +180,29 @@ def add(state, columns, j0):
     state.member[j0] = True
     state.count[0] += 1
     state.count[1] += 1
+
+
+@njit
+def build(state, columns, k):
+    """Fill the state anew for the support state.S[:k], by additions: O(k^2 w). What they leave of a
+    curvature is known to rounding of it; products with an inverse that is at hand leave rounding
+    of the condition. Collinear members get coefficient zero.
+    """
+    G, q, needs = columns.G, columns.q, columns.needs
+    for j in range(columns.w):
+        state.member[j], state.s[j] = False, G[j, j] + columns.ridge_diag
+        for r in range(q.shape[1]):
+            state.c[j, r] = q[j, r]
+        if needs.size > 0:
+            state.lacking[j], state.holding[j] = 0, 0
+            for l in range(columns.w):
+                state.lacking[j] += needs[j, l]
+    state.count[0] = 0
+    for i in range(k):
+        j = state.S[i]
+        weak = not state.s[j] > WEAK * (G[j, j] + columns.ridge_diag)
+        _append(state, columns, j, 1e300 if weak else state.s[j])
+    state.count[1] = 0
 
 
 @njit

@@ -337,13 +337,21 @@ class Formula:
                 names |= columns[term]
         return [name for name in used if name in names]
 
+    @property
+    def levels(self):
+        """{expression: (kind, what the fit knows of it)}; empty before the fit."""
+        return self.state["levels"] if self.state else {}
+
+    def categorical(self):
+        """The expressions that are categorical."""
+        return {expr for expr, (kind, _) in self.levels.items() if kind == "categorical"}
+
     def filled(self, data, needed):
         """data (rows by columns) of which only the columns `needed` count: the others hold a value
         of the fit.
         """
         m, others = len(data), [name for name in self.used() if name not in needed]
-        levels = {} if self.state is None else self.state["levels"]
-        out = {name: data[name].array for name in needed}
+        levels, out = self.levels, {name: data[name].array for name in needed}
         for name in others:
             value, category = self.example[name]
             known = levels[name][1].get("categories", ()) if name in levels else ()

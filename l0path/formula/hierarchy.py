@@ -279,8 +279,7 @@ def lacking(formula):
     """[(term, what it needs)] of the products whose next smaller products are not in the formula:
     with another origin of a number they would be combinations with these.
     """
-    levels = formula.state["levels"] if formula.state else {}
-    factors = {expr for expr, (kind, _) in levels.items() if kind == "categorical"}
+    factors = formula.categorical()
     parts = {str(term): _parts(term) for term in formula.parsed()[1]}
     known = {frozenset(part.items()) for part in parts.values()}
     out = []

@@ -27,8 +27,7 @@ def interactions(formula):
     """
     columns = dict(formula.terms)
     parts = {str(t): frozenset(f.expr for f in t.factors) for t in formula.parsed()[1]}
-    levels = formula.state["levels"] if formula.state else {}
-    factors = {expr for expr, (kind, _) in levels.items() if kind == "categorical"}
+    factors = formula.categorical()
     out = []
     for term, at in columns.items():
         coded, lower = sorted(parts[term] & factors), {}

@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ..designs import as_design
-from ..problem.losses import restricted
 from ..problem.problem import Data
+from ..problem.verbs import restricted
 
 
 class Match(NamedTuple):

@@ -11,10 +11,10 @@ from ..errors import SeparationWarning
 from ..inspection.class_refits import NoOptimumError
 from ..inspection.refits import RefitRows, refit_rows
 from ..inspection.survival_refits import CoupledRows, maximum_likelihood, robust_covariance
-from ..problem.losses import restricted
 from ..problem.responses import without_mean
 from ..problem.several import predictors
-from ..working_set.limits import separation_of
+from ..problem.verbs import restricted
+from ..working_set.limits import left_of
 
 
 class Split(NamedTuple):
@@ -106,8 +106,6 @@ def _by_refit(path, s, rows, data, nothing):
 
 def _by_likelihood(data, support, held, nothing):
     """The `Split` of survival times, or ordered classes, by maximum likelihood."""
-    from scipy.stats import norm
-
     keep = held > 0
     names = [data.names[j] for j in support]
     offset = None if data.offset is None else data.offset[keep]
@@ -120,11 +118,17 @@ def _by_likelihood(data, support, held, nothing):
     covariance = found.covariance
     if _important(data, held):
         covariance = robust_covariance(rows, found)
-    error = np.sqrt(np.diag(covariance))
-    known = found.known & (error > 0)
-    estimate, error = np.where(known, found.params, np.nan), np.where(known, error, np.nan)
+    return _with_tests(nothing, found.params, np.sqrt(np.diag(covariance)), found.known)
+
+
+def _with_tests(split, estimate, error, known):
+    """A `Split` with the normal tests of coefficients, of those that are known."""
+    from scipy.stats import norm
+
+    known = known & (error > 0.0) & np.isfinite(error)
+    estimate, error = np.where(known, estimate, np.nan), np.where(known, error, np.nan)
     p_value = 2.0 * norm.sf(np.abs(estimate / error))
-    return nothing._replace(estimate=estimate, error=error, p_value=p_value)
+    return split._replace(estimate=estimate, error=error, p_value=p_value)
 
 
 def _of_separated(data, support, held, nothing):
@@ -132,13 +136,11 @@ def _of_separated(data, support, held, nothing):
     estimate, by the terms of the likelihood that are left. None where a covariance would need a
     dispersion or the scores of rows, or a number of the loss is estimated with the coefficients.
     """
-    from scipy.stats import norm
-
     traits, nothing = data.loss.traits, nothing._replace(separated=True)
     if _important(data, held) or traits.free_scale or traits.parameter == "theta":
         return nothing
     keep = held > 0
-    found = separation_of(
+    found = left_of(
         restricted(data.loss, data.y, keep),
         data.y[keep],
         data.design.columns(support)[keep],
@@ -150,12 +152,8 @@ def _of_separated(data, support, held, nothing):
         return nothing
     # the mean of a partial likelihood is one over events
     n = float(held[keep] @ data.y[keep] if traits.partial else held[keep].sum())
-    error = np.sqrt(found.coef_variance.ravel() / n)
-    known = (found.coef_sign.ravel() == 0.0) & (error > 0.0) & np.isfinite(error)
-    estimate = np.where(known, found.coef.ravel(), np.nan)
-    error = np.where(known, error, np.nan)
-    p_value = 2.0 * norm.sf(np.abs(estimate / error))
-    return nothing._replace(estimate=estimate, error=error, p_value=p_value)
+    coef, error = found.params[: found.coefs], np.sqrt(found.variance[: found.coefs] / n)
+    return _with_tests(nothing, coef, error, found.sign[: found.coefs] == 0.0)
 
 
 def identified(A):

@@ -261,8 +261,8 @@ def _check(data, plan, k, rule, competing):
     loss = name_of(data.loss)
     if loss in OWN_LOSSES or not (data.loss.traits.link or data.loss.traits.likelihood):
         raise ValueError(
-            f"split_inference needs a likelihood, which loss={loss!r} does not have; "
-            "use loss='logistic'"
+            f"split_inference needs a likelihood, which loss={loss!r} does not have; use "
+            + ("a loss of the package" if loss in OWN_LOSSES else "loss='logistic'")
         )
     refused = {
         ("huber", "sample_weight=", "RLM"): data.importance,

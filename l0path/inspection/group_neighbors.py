@@ -25,17 +25,16 @@ class GroupNeighbors(Around):
         s = self.solution
         self.model = GroupModel(make_model(self.problem), s.lambda1, s.lambda2)
         self.model.grow(s.groups)
-        self._take_groups()
-        here = self.found()
-        self.fit = here if FitStatus.SEPARATED in s.flags else self.model.refit(s.groups, here)
-
-    def _take_groups(self):
-        """Set the members, those that stay, and the groups `outside` that may come in."""
-        self.units = self.solution.groups
+        self.units = s.groups
         self.locked = np.isin(self.units, self.model.forced)
         free = self.model.free.copy()
         free[self.units] = False
-        self.outside = np.flatnonzero(free)
+        self.outside = np.flatnonzero(free)  # that may come in
+
+    def first(self):
+        """See `Around`."""
+        s, here = self.solution, self.found()
+        return here if FitStatus.SEPARATED in s.flags else self.model.refit(s.groups, here)
 
     def _instead_of(self, g):
         """The groups outside that keep the hierarchy in the place of member g."""

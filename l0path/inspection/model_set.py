@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from ..core import colors, forward
+from ..core import forward
 from ..core.hints import refuse_attribute
 from ..core.printed import Table
 from ..core.types import Matrix
@@ -398,32 +398,7 @@ class ModelSet:
         >>> data = l0path.datasets.load_hitters(); path = l0path.fit(data.X, data.y)
         >>> ax = path.near_best(criterion="bic", within=4).plot()
         """
-        import matplotlib.pyplot as plt
-
-        if ax is None:
-            _, ax = plt.subplots(layout="constrained")
-        meta = self._path._meta
-        sign = np.zeros(self._member.shape)
-        for row, solution in zip(sign, self._solutions, strict=True):
-            row[solution.units] = signs(meta, solution)
-        order, _ = self.ordered()
-        shown = np.ma.masked_equal(sign[:, order], NO_SIGN)
-        map_ = colors.signs().with_extremes(bad="0.6")
-        ax.imshow(shown, aspect="auto", cmap=map_, vmin=-1.2, vmax=1.2, interpolation="nearest")
-        here = sign[:, order]
-        kinds = (
-            (colors.POSITIVE, "positive", (here > 0) & (here != NO_SIGN)),
-            (colors.NEGATIVE, "negative", (here < 0) & (here != NO_SIGN)),
-            ("0.6", "in the model", here == NO_SIGN),
-        )
-        entries = [(color, 0.85, text) for color, text, there in kinds if there.any()]
-        above = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "ncols": 3}
-        colors.key(ax, entries, **above, borderaxespad=0.2)
-        ax.set_xticks(range(len(order)), self._labels[order].map(str), rotation=90)
-        ax.yaxis.get_major_locator().set_params(integer=True)
-        xlabel = f"{meta.units.unit}, the most frequent first"
-        ax.set(ylabel="model, the best at the top", xlabel=xlabel)
-        return ax
+        return forward.plot_model_set(self, ax)
 
     def _said(self):
         """How many models there are, of which sizes, how far apart, and whether these are all."""

@@ -71,7 +71,7 @@ class Around:
 
     `units`: its members; `locked`: those that stay; `names`: of all units; `factor`: their penalty
     factors; `fit`: its restricted optimum; `value`: its objective; `exact`: whether the table of
-    exchanges decides by itself. A subclass has `prepare`.
+    exchanges decides by itself. A subclass has `prepare` and `first`.
     """
 
     exact = False
@@ -85,11 +85,16 @@ class Around:
         self.reporting = Reporting(self.problem, data, row_weights(data))
         self.lambda0 = s.lambda0 if path._meta.grid == "lambda0" else 0.0
         self.prepare()
+        self.fit = self.first()
         self.value = value_at(s, self.fit)
         check_refitted(path, self.fit, self.value)
 
     def prepare(self):
-        """Set the working columns `model`, `units`, `locked` and `fit`."""
+        """Set the working columns `model`, `units` and `locked`."""
+        raise NotImplementedError
+
+    def first(self):
+        """The restricted optimum of the units."""
         raise NotImplementedError
 
     def found(self):
@@ -109,9 +114,13 @@ class Neighbors(Around):
         s = self.solution
         self.units, self.locked = s.support, np.isin(s.support, self.problem.forced)
         self.exact = self.problem.closed_form(s.lambda1)
-        self.model, here = make_model(self.problem), self.found()
+        self.model = make_model(self.problem)
         self.model.grow(s.support)
-        self.fit = here if FitStatus.SEPARATED in s.flags else self._refit(s.support, here, np.inf)
+
+    def first(self):
+        """See `Around`."""
+        s, here = self.solution, self.found()
+        return here if FitStatus.SEPARATED in s.flags else self._refit(s.support, here, np.inf)
 
     @property
     def total(self):
@@ -162,7 +171,7 @@ class Neighbors(Around):
     def _refit(self, support, start, target):
         """`refit` by the loss of the search."""
         self.model.grow(support)
-        b = np.zeros(support.size)
+        b = np.zeros((support.size, *start.b.shape[1:]))
         b[np.isin(support, start.support)] = start.b[np.isin(start.support, support)]
         s = self.solution
         return self.model.refit(support, s.lambda1, s.lambda2, (b, start.b0), target)

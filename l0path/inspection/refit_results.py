@@ -4,6 +4,7 @@ columns, predictions for new data, and the terms that `anova_lm` asks for.
 
 from __future__ import annotations
 
+import textwrap
 from functools import cache, partial
 from typing import Any, NamedTuple
 
@@ -21,6 +22,7 @@ WEIGHTED = (
     "the fit had weights, which a path file does not hold: pass freq_weight= and sample_weight= "
     "(times the class weights) as in the fit"
 )
+WIDTH = 78  # of the texts below a summary
 
 
 class RefitRows(NamedTuple):
@@ -416,17 +418,6 @@ def _chosen_by(s, path, rows):
     )
 
 
-def _wrap(text, width=78):
-    out, line = [], ""
-    for word in text.split():
-        if line and len(line) + len(word) + 1 > width:
-            out.append(line)
-            line = word
-        else:
-            line = f"{line} {word}".strip()
-    return [*out, line]
-
-
 def _shown_by(method, results, *args, **kwargs):
     """A summary of statsmodels, in which infinite coefficients are shown as such."""
     out, params = method(results, *args, **kwargs), results.params
@@ -449,7 +440,8 @@ def _summary(method, results, *args, **kwargs):
     """The summary of statsmodels with the label at its end."""
     with quiet(results):
         out = _shown_by(method, results, *args, **kwargs)
-    words = _wrap(results.selection[0].upper() + results.selection[1:])
+    text = results.selection[0].upper() + results.selection[1:]
+    words = textwrap.wrap(text, WIDTH, break_long_words=False, break_on_hyphens=False)
     out.extra_txt = "\n".join([*words, *(["", out.extra_txt] if out.extra_txt else [])])
     return out
 

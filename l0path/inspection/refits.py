@@ -188,7 +188,7 @@ def _rows(path, X, y, by_row):
             data.y,
             row_weights(data) if data.class_weight is not None else data.weights,
             data.offset,
-            None,
+            data.index,
             True,
             data.counts,
             data.trials,
@@ -248,6 +248,8 @@ def _table(path, s, rows, robust):
         at = np.repeat(np.arange(keep.size), counts.astype(np.int64))
         A, keep, w, counts = A[at], keep[at], None if w is None else w[at], None
     index = pd.RangeIndex(len(A)) if rows.index is None or again else rows.index[keep]
+    if not index.is_unique:  # statsmodels joins tables by their labels, and would multiply rows
+        index = pd.RangeIndex(len(A))
     y, name = rows.y[keep], path._meta.response or "y"
     offset = None if rows.offset is None else rows.offset[keep]
     if link == "identity" and offset is not None:
@@ -292,7 +294,7 @@ def refit_rows(path, s, rows, **how):
                 getattr(results, "_results", results).cov_type = kind
     limit = limit_in(results, path, s, rows)
     if limit is None:
-        _tell(caught, path, results)
+        _tell(caught, path)
         return results
     # what statsmodels says besides follows from it
     if limit.left is None:
@@ -382,7 +384,7 @@ def _of_rows_left(path, s, limit, given, results):
     return limit, np.where(unknown[:, None] | unknown, np.nan, covariance)
 
 
-def _tell(caught, path, results):
+def _tell(caught, path):
     """Warn of what statsmodels and `fitted` have warned of, of a lack of convergence in our
     words.
     """
@@ -395,7 +397,7 @@ def _tell(caught, path, results):
     )
     again(w for w in caught if not issubclass(w.category, about))
     said = list(dict.fromkeys(str(w.message) for w in caught if issubclass(w.category, about)))
-    if not said or (isinstance(path._loss_record(), Quantile) and _least_check_loss(results)):
+    if not said:
         return
     warn_user(
         ConvergenceWarning(
@@ -404,23 +406,6 @@ def _tell(caught, path, results):
             "iterations, or choose a smaller k"
         )
     )
-
-
-def _least_check_loss(results):
-    """Whether a quantile regression has the least check loss, by its linear program: max y'd with
-    X'd = (1 - q) X'1, 0 <= d <= 1 (Koenker, Quantile Regression, 2005, section 6.2). The steps of
-    statsmodels often alternate between optima.
-    """
-    from scipy.optimize import linprog
-
-    y, X, q = results.model.endog, results.model.exog, results.q
-    residual = y - X @ np.asarray(results.params)
-    value = float(np.where(residual > 0, q * residual, (q - 1.0) * residual).sum())
-    size = np.maximum(np.abs(X).max(axis=0), 1e-300)
-    sides = (1.0 - q) * (X / size).sum(axis=0)
-    found = linprog(-y, A_eq=(X / size).T, b_eq=sides, bounds=(0.0, 1.0))
-    least = -(1.0 - q) * float(y.sum()) - found.fun if found.x is not None else np.nan
-    return bool(value <= least + 1e-8 * max(abs(least), abs(value)))
 
 
 @singledispatch
@@ -661,55 +646,87 @@ def _fitted_glm(model, how, near):
 
 
 def _checked(loss, how, path, rows, at):
-    """The arguments for statsmodels: labels of clusters at the rows used, `scale` as the model
-    takes it.
+    """The arguments for statsmodels: labels of clusters at the rows used, covariances as the model
+    takes them.
     """
     how = dict(how)
-    kind, kwds = how.get("cov_type"), dict(how.get("cov_kwds") or {})
+    kwds = dict(how.get("cov_kwds") or {})
     for name in ("groups", "time"):
         if name in kwds:
             kwds[name] = labels_by_row(name, path, rows)[at]
-    if str(kind).startswith("cluster") and "groups" in kwds:
+    if str(how.get("cov_type")).startswith("cluster") and "groups" in kwds:
         refuse_one_cluster(kwds["groups"])
-    if not isinstance(loss, (Huber, Quantile, Multinomial)):
-        linear = not isinstance(loss, (NegativeBinomial, Ordinal))
-        squared = isinstance(loss, Squared)
-        name = checked_covariance(kind, kwds, path._meta.loss, linear=linear, squared=squared)
-        if kind is not None:
-            how["cov_type"] = kind = name
     if kwds:
         how["cov_kwds"] = kwds
-    scale = how.get("scale")
-    if isinstance(loss, Squared) and scale is None and kind not in (None, "nonrobust"):
-        how.setdefault("use_t", True)  # by the clusters less one, where there are some
-    if isinstance(loss, Squared) and scale is not None:
-        if isinstance(scale, str) or kind not in (None, "nonrobust"):
-            raise ValueError(
-                f"scale={scale!r} with cov_type={kind!r}: the refit of loss='squared' takes a "
-                "number, a known error variance, and no other cov_type with it"
-            )
-        del how["scale"]
-        how |= {"cov_type": "fixed scale", "cov_kwds": {"scale": float(scale)}}
-    if isinstance(loss, Huber) and (kwds or scale is not None):
+    return with_covariance(loss, how)
+
+
+@singledispatch
+def with_covariance(loss, how):
+    """The arguments with the covariance that they ask for as the regression of a loss takes it, by
+    default a generalized linear model.
+    """
+    return _named(loss, how)
+
+
+def _named(loss, how, *, linear=True, squared=False):
+    """The arguments with statsmodels' name of the covariance, see `checked_covariance`."""
+    kind, kwds = how.get("cov_type"), how.get("cov_kwds") or {}
+    name = checked_covariance(kind, kwds, name_of(loss), linear=linear, squared=squared)
+    return how if kind is None else how | {"cov_type": name}
+
+
+@with_covariance.register(NegativeBinomial)
+@with_covariance.register(Ordinal)
+def likelihood_with_covariance(loss, how):
+    return _named(loss, how, linear=False)
+
+
+@with_covariance.register(Quantile)
+@with_covariance.register(Multinomial)
+def covariance_as_given(loss, how):
+    return how
+
+
+@with_covariance.register(Squared)
+def squared_with_covariance(loss, how):
+    how = _named(loss, how, squared=True)
+    kind, scale = how.get("cov_type"), how.get("scale")
+    robust = kind not in (None, "nonrobust")
+    if scale is None:
+        return {"use_t": True} | how if robust else how  # by the clusters less one, if any
+    if isinstance(scale, str) or robust:
+        raise ValueError(
+            f"scale={scale!r} with cov_type={kind!r}: the refit of loss='squared' takes a number, "
+            "a known error variance, and no other cov_type with it"
+        )
+    del how["scale"]
+    return how | {"cov_type": "fixed scale", "cov_kwds": {"scale": float(scale)}}
+
+
+@with_covariance.register(Huber)
+def huber_with_covariance(loss, how):
+    if how.get("cov_kwds") or how.get("scale") is not None:
         raise ValueError(
             "the refit of loss='huber' takes cov_type 'H1', 'H2' or 'H3' and neither cov_kwds nor "
             "scale; fit with loss='squared' for clustered standard errors"
         )
-    if isinstance(loss, Huber) and kind is not None:
-        if str(kind).lower() not in ROBUST:
-            raise ValueError(
-                f"cov_type={kind!r}: statsmodels' robust regression has 'H1', 'H2' and 'H3'; fit "
-                "with loss='squared' for other standard errors"
-            )
-        how["cov"] = ROBUST[str(how.pop("cov_type")).lower()]
-    return how
+    kind = how.pop("cov_type", None)
+    if kind is None:
+        return how
+    if str(kind).lower() not in ROBUST:
+        raise ValueError(
+            f"cov_type={kind!r}: statsmodels' robust regression has 'H1', 'H2' and 'H3'; fit with "
+            "loss='squared' for other standard errors"
+        )
+    return how | {"cov": ROBUST[str(kind).lower()]}
 
 
 def _robust(sm, path, s, endog, exog, how):
     """RLM whose threshold is the fit's delta in units of y: HuberT(delta / scale) at a fixed scale,
     the MAD of the path's residuals.
     """
-    start = np.concatenate([[s.intercept], s.beta]) if path._meta.intercept else s.beta
+    start = _start(path, s)
     residual = endog.to_numpy() - exog.to_numpy() @ start
     scale = float(sm.robust.scale.mad(residual, center=0.0))
     if not scale:  # not known to statsmodels before 0.15, which has the MAD of the start without it

@@ -7,8 +7,6 @@ import numpy as np
 
 from ..exchange import response_table
 from ..exchange.verification.groups import scores_of_responses
-from ..working_set.groups import GroupModel
-from ..working_set.model import make_model
 from .group_neighbors import GroupNeighbors
 from .neighbors import TABLE_ENTRIES, Neighbors
 
@@ -16,23 +14,10 @@ from .neighbors import TABLE_ENTRIES, Neighbors
 class ResponseNeighbors(Neighbors):
     """The exchanges of columns under several responses or classes."""
 
-    def prepare(self):
-        """See `Around`."""
+    def first(self):
+        """See `Around`; coefficients in the user's units are no start."""
         s = self.solution
-        self.units, self.locked = s.support, np.isin(s.support, self.problem.forced)
-        self.exact, self.model = self.problem.closed_form(s.lambda1), make_model(self.problem)
-        self.fit = None
-        self.fit = self.refit(s.support)
-
-    def refit(self, support, start=None, target=np.inf):
-        """The Fit on a sorted support; None once `target` is out of reach."""
-        start, s = self.fit if start is None else start, self.solution
-        self.model.grow(support)
-        if start is None:
-            return self.model.refit(support, s.lambda1, s.lambda2)
-        b = np.zeros((support.size, start.b.shape[1]))
-        b[np.isin(support, start.support)] = start.b[np.isin(start.support, support)]
-        return self.model.refit(support, s.lambda1, s.lambda2, (b, start.b0), target)
+        return self.model.refit(s.support, s.lambda1, s.lambda2)
 
     def table(self):
         """As `Neighbors.table`."""
@@ -60,12 +45,9 @@ class ResponseNeighbors(Neighbors):
 class ResponseGroupNeighbors(GroupNeighbors):
     """The exchanges of groups under several responses or classes."""
 
-    def prepare(self):
-        """See `Around`."""
-        s = self.solution
-        self.model = GroupModel(make_model(self.problem), s.lambda1, s.lambda2)
-        self.fit = self.model.refit(s.groups)
-        self._take_groups()
+    def first(self):
+        """As in `ResponseNeighbors`."""
+        return self.model.refit(self.solution.groups)
 
     def _scores(self, fits):
         """As `GroupNeighbors._scores`."""

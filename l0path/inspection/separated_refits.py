@@ -8,7 +8,6 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from ..problem.losses import restricted
 from ..problem.recession import SAME_SIGN
 from ..problem.traits import (
     EMPTIES,
@@ -21,6 +20,7 @@ from ..problem.traits import (
     SEPARATES,
     nearer,
 )
+from ..problem.verbs import restricted
 from ..working_set.limits import left_of
 
 OF_ROWS = (SEPARATES, EMPTIES, FILLS)  # losses that have a term for each row, but several classes

@@ -169,9 +169,9 @@ def _first_terms(value, thresholds, shape):
     return [what + ", ".join(f"{name} {t:.6g}" for name, t in value.items())]
 
 
-def _cut(name, longest=40):
+def _cut(name):
     """A name for a printed table: the middle of a long one is left out."""
-    return name if len(name) <= longest else f"{name[: longest - 13]}…{name[-12:]}"
+    return name if len(name) <= 40 else f"{name[:27]}…{name[-12:]}"
 
 
 def summary(model: Model, X: Matrix | None = None, y: ArrayLike | None = None) -> Summary:

@@ -20,9 +20,9 @@ from ..problem.coupled.arguments import ties_of
 from ..problem.coupled.ordinal import thresholds_of
 from ..problem.coupled.scores import minus_log_likelihood
 from ..problem.coupled.weibull import best_shape
-from ..problem.losses import restricted
 from ..problem.problem import Data, checksum, pose
 from ..problem.traits import MONOTONE, ORDERED, OUTLASTS
+from ..problem.verbs import restricted
 from ..working_set.model import make_model
 from .refit_results import (
     NO_CLUSTERS,
@@ -85,7 +85,8 @@ def refit_survival(path, s, given, covariance, how):
     X, y, by_row = prepared(path, s, X, y, {**by_row, **labels}, whole)
     labels = {name: by_row.pop(name) for name in labels}
     rows, loss = survival_rows(path, X, y, **by_row)
-    rows = rows._replace(labels=labels, whole=whole, index=index_of(X))
+    index = rows.index if X is None else index_of(X)
+    rows = rows._replace(labels=labels, whole=whole, index=index)
     rows = recognized(path, s, rows, (rows.y, loss.start, loss.stop, loss.stratum))
     keep = np.flatnonzero(rows.weights > 0)
     A, names = exog_of(path, s, rows, keep)
@@ -235,7 +236,7 @@ def survival_rows(path, X, y, **by_row):
         if given:
             raise ValueError(f"{', '.join(given)} go with new rows: pass X= and y=")
         data = path._data()
-        rows = RefitRows(data.design, data.y, data.weights, data.offset, None, True)
+        rows = RefitRows(data.design, data.y, data.weights, data.offset, data.index, True)
         return rows._replace(counts=data.counts, importance=data.importance), data.loss
     seen = new_rows(path, X, y, **by_row)
     loss = seen.loss

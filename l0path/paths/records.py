@@ -294,13 +294,13 @@ def unordered(path, what):
         raise ValueError(f"{what} is not served for loss={path._meta.loss!r}")
 
 
-def one_response(path, what, remedy=""):
+def one_response(path, what):
     """Raise ValueError in methods for one response where a path has several."""
     names = path._meta.responses
     if path._meta.traits.by_class:
-        raise ValueError(f"{what} is not served for loss={path._meta.loss!r}" + (remedy or ""))
+        raise ValueError(f"{what} is not served for loss={path._meta.loss!r}")
     if names is not None:
         raise ValueError(
-            f"{what} is not served for {len(names)} responses"
-            + (f": {remedy}" if remedy else f"; fit one of them alone, for example {names[0]}")
+            f"{what} is not served for {len(names)} responses; fit one of them alone, for example "
+            f"{names[0]}"
         )

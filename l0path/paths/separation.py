@@ -112,7 +112,7 @@ def _factor_of(formula, j):
     """(levels, columns) of the factor that has column j as a term of its own, the reference level
     first where it has no column; ((), ()) where there is none.
     """
-    state = {} if formula is None or not formula.state else formula.state["levels"]
+    state = {} if formula is None else formula.levels
     for term, columns in formula.terms if state else ():
         if j in columns:
             kind, known = state.get(str(term), ("", {}))

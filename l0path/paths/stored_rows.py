@@ -14,18 +14,12 @@ import scipy
 
 from ..designs import Csc, Dense, Derived, as_design, check_finite, derived, in_memory
 from ..formula.opening import BY_ROW
-from ..problem.coupled.event_times import cox_of
+from ..problem.coupled.cox import cox_of
 from ..problem.coupled.weibull import weibull_of
 from ..problem.problem import Data, copies_of
 from ..problem.responses import takes_zero
 from .records import Meta, loss_of
-from .stored_values import (
-    check_ascending,
-    check_inside,
-    check_kind,
-    label_of,
-    labels_from,
-)
+from .stored_values import check_ascending, check_inside, check_kind, label_of, labels_from
 from .stored_values import check_finite as check_numbers
 
 NUMBERS, DATES = "biuf", "mM"  # kinds of dtypes

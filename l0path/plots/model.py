@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
+from ..inspection.model_set import NO_SIGN, signs
 from . import style
 from .classes import plot_calibration, plot_roc
 from .survival import plot_survival
@@ -16,6 +17,11 @@ def plot_model(
     model, kind, X, y, *, level, bins, groups, risk, sample_weight, offset, strata, ax, label
 ):
     """One of the plots of `Model.plot`."""
+    if not isinstance(kind, str):
+        raise TypeError(
+            f"kind is the first argument and a text, got {type(kind).__name__}; pass rows after "
+            "it, as in plot('coef', X, y)"
+        )
     if kind not in KINDS:
         raise ValueError(f"kind={kind!r} is not known; choose among {', '.join(map(repr, KINDS))}")
     if kind != "survival" and risk is not None:
@@ -81,11 +87,39 @@ def _coefficients(model, X, y, level, given, ax):
         if len(names):
             above = {"loc": "lower right", "bbox_to_anchor": (1.0, 1.0), "ncols": 2}
             style.key(ax, entries, **above, borderaxespad=0.2)  # where no interval is
-    ax.set_yticks(place, names)
+    ax.set_yticks(place, style.short(names))
     ax.set_ylim(max(len(names), 1) - 0.5, -0.5)
     xlabel = "coefficient x standard deviation of the feature"
     if ends is not None:
         xlabel += f"\nrefit to other rows, {100 * level:g} % intervals"
     about = f", {meta.about}" if meta.about else ""
     style.tidy(ax, xlabel, "", f"k = {model.k}, {meta.loss.replace('_', ' ')} loss{about}")
+    return ax
+
+
+def plot_model_set(models, ax):
+    """`ModelSet.plot`: models by features, in the colors of the signs of the coefficients."""
+    ax, _ = style.new_axes(ax, (6.4, 4.8))
+    meta = models._path._meta
+    sign = np.zeros(models._member.shape)
+    for row, solution in zip(sign, models._solutions, strict=True):
+        row[solution.units] = signs(meta, solution)
+    order, _ = models.ordered()
+    here = sign[:, order]
+    shown = np.ma.masked_equal(here, NO_SIGN)
+    map_ = style.signs().with_extremes(bad="0.6")
+    ax.imshow(shown, aspect="auto", cmap=map_, vmin=-1.2, vmax=1.2, interpolation="nearest")
+    kinds = (
+        (style.POSITIVE, "positive", (here > 0) & (here != NO_SIGN)),
+        (style.NEGATIVE, "negative", (here < 0) & (here != NO_SIGN)),
+        ("0.6", "in the model", here == NO_SIGN),
+    )
+    entries = [(color, 0.85, text) for color, text, there in kinds if there.any()]
+    above = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "ncols": 3}
+    style.key(ax, entries, **above, borderaxespad=0.2)
+    names = style.short([str(name) for name in models._labels[order]])
+    ax.set_xticks(range(len(order)), names, rotation=90)
+    ax.yaxis.get_major_locator().set_params(integer=True)
+    xlabel = f"{meta.units.unit}, the most frequent first"
+    ax.set(ylabel="model, the best at the top", xlabel=xlabel)
     return ax

@@ -18,40 +18,22 @@ whose logistic projection and smoothed-hinge domain are misprinted: the domains 
 An offset adds -o r, and the weight w of a row gives w l*(y, a / w).
 """
 
-from functools import singledispatch
-
 import numpy as np
-import scipy
 
-from .losses import (
-    Hinge,
-    Huber,
-    Logistic,
-    Poisson,
-    SmoothedHinge,
-    Squared,
-    SquaredHinge,
-    smoothness,
-)
+from ..core.dispatch import generic_in_python
+from .losses import Squared, smoothness
 from .verbs import derivatives
 
 NEWTON_STEPS = 60
-# logistic: how far from the ends of its domain a slope is taken, so that it is finite
-CLASS_MARGIN = 1e-12
 
 
-@singledispatch
+@generic_in_python
 def smooth(loss):
     """The loss whose slopes serve: for the hinge the smoothed hinge of its width, which has the
     same dual domain and lies below it by at most half that width, for the check loss the smoothed
     one of its width; any other loss itself.
     """
     return loss
-
-
-@smooth.register(Hinge)
-def hinge_smooth(loss):
-    return SmoothedHinge(loss.width)
 
 
 def _without_conjugate(loss):
@@ -62,106 +44,24 @@ def _without_conjugate(loss):
     )
 
 
-@singledispatch
+@generic_in_python
 def conjugate(loss, y, r):
     """l*(y, r) of arrays that broadcast; r within `interval`."""
     raise _without_conjugate(loss)
 
 
-@singledispatch
+@generic_in_python
 def interval(loss, y):
     """(low, high), each like y: where l*(y, .) is finite."""
     raise _without_conjugate(loss)
 
 
-@conjugate.register(Squared)
-@conjugate.register(Huber)
-def squared_conjugate(loss, y, r):
-    return r * (0.5 * r + y)
-
-
-@conjugate.register(Poisson)
-def poisson_conjugate(loss, y, r):
-    t = np.maximum(r + y, 0.0)
-    return scipy.special.xlogy(t, t) - t
-
-
-@conjugate.register(Logistic)
-def logistic_conjugate(loss, y, r):
-    q = np.clip(-y * r, 0.0, 1.0)
-    return scipy.special.xlogy(q, q) + scipy.special.xlog1py(1.0 - q, -q)
-
-
-@conjugate.register(SquaredHinge)
-def squared_hinge_conjugate(loss, y, r):
-    return y * r + 0.25 * r * r
-
-
-@conjugate.register(SmoothedHinge)
-def smoothed_hinge_conjugate(loss, y, r):
-    return y * r + 0.5 * loss.gamma * r * r
-
-
-@conjugate.register(Hinge)
-def hinge_conjugate(loss, y, r):
-    return y * r
-
-
-@interval.register(Squared)
-def squared_interval(loss, y):
-    return np.full(y.shape, -np.inf), np.full(y.shape, np.inf)
-
-
-@interval.register(Huber)
-def huber_interval(loss, y):
-    return np.full(y.shape, -loss.delta), np.full(y.shape, loss.delta)
-
-
-@interval.register(Poisson)
-def poisson_interval(loss, y):
-    return -y, np.full(y.shape, np.inf)
-
-
-@interval.register(Logistic)
-@interval.register(SmoothedHinge)
-@interval.register(Hinge)
-def logistic_interval(loss, y):
-    return np.where(y > 0, -1.0, 0.0), np.where(y > 0, 0.0, 1.0)
-
-
-@interval.register(SquaredHinge)
-def squared_hinge_interval(loss, y):
-    return np.where(y > 0, -np.inf, 0.0), np.where(y > 0, 0.0, np.inf)
-
-
-@singledispatch
+@generic_in_python
 def conjugate_slope(loss, y, r):
     """Derivative of l*(y, r) in r: the predictor whose slope r is; kept finite at the ends of the
     domain. For the losses of bounded curvature, which dual ascent takes.
     """
     raise TypeError(f"no slope of a conjugate for {type(loss).__name__}")
-
-
-@conjugate_slope.register(Squared)
-@conjugate_slope.register(Huber)
-def squared_conjugate_slope(loss, y, r):
-    return r + y
-
-
-@conjugate_slope.register(Logistic)
-def logistic_conjugate_slope(loss, y, r):
-    q = np.clip(-y * r, CLASS_MARGIN, 1.0 - CLASS_MARGIN)
-    return -y * np.log(q / (1.0 - q))
-
-
-@conjugate_slope.register(SquaredHinge)
-def squared_hinge_conjugate_slope(loss, y, r):
-    return y + 0.5 * r
-
-
-@conjugate_slope.register(SmoothedHinge)
-def smoothed_hinge_conjugate_slope(loss, y, r):
-    return y + loss.gamma * r
 
 
 def convexity(loss):

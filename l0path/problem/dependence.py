@@ -6,6 +6,8 @@ matrices would spoil.
 import numpy as np
 from scipy.linalg import lapack
 
+from ..core.status import FitStatus
+
 # length of what earlier columns leave of a unit column, below which it is named
 NEARLY_DEPENDENT = 1e-4
 LEAST_SHARE = 1e-6  # of the largest coefficient: columns below it take no part in a combination
@@ -16,6 +18,7 @@ LEAST_EIGENVALUE = 1e-5
 LOST = 1e-8
 # shares of its square, and of its length, that a column keeps beside others which explain it
 EXPLAINED, EXPLAINED_LENGTH = 1e-13, 1e-14
+INDEPENDENT = 1e-13  # least singular value, of unit columns in rows of unit size, above rounding
 STAYS = 1e-9  # change of a predictor, of its length, that is none
 LOOKING = 2e10  # n p^2 up to which combinations are looked for
 
@@ -117,8 +120,25 @@ def from_rows(model, fit, lambda2):
     A = np.vstack([root[:, None] * problem.X.columns(fit.support), np.zeros((at.size, at.size))])
     A[problem.X.n :] = np.sqrt(2.0 * lambda2) * np.eye(at.size)
     y = np.vstack([root[:, None] * Y, np.zeros((at.size, Y.shape[1]))])
-    b = unit[:, None] * np.linalg.lstsq(A * unit, y, rcond=None)[0]
+    b, _, rank, _ = np.linalg.lstsq(A * unit, y, rcond=None)
+    b = unit[:, None] * b
     residual = y - A @ b
     value = 0.5 * float(np.vdot(residual, residual))
     # least squares on the rows have a solution, whatever the normal equations came to
-    return fit._replace(b=b.reshape(fit.b.shape), value=value, flags=())
+    lost = rank < at.size and _independent_in_rows(problem, fit.support, rank)
+    flags = (FitStatus.NOT_CONVERGED,) if lost else ()
+    return fit._replace(b=b.reshape(fit.b.shape), value=value, flags=flags)
+
+
+def _independent_in_rows(problem, J, rank):
+    """Whether more than `rank` of the columns J are independent where each row counts in its own
+    size. Combinations stay combinations, up to rounding of each row; columns that differ in rows a
+    million times smaller than others are none, though their differences are rounding of the large
+    rows.
+    """
+    X, weights = problem.X, problem.weights
+    A = X.design.columns(J)[slice(None) if X.rows is None else X.rows]
+    A = np.column_stack([A, np.ones(len(A))] if problem.centered else [A])[weights > 0.0]
+    A /= np.abs(A).max(axis=1, keepdims=True).clip(1e-300)
+    A /= np.linalg.norm(A, axis=0).clip(1e-300)
+    return np.linalg.matrix_rank(A, tol=INDEPENDENT) - int(problem.centered) > rank

@@ -10,13 +10,12 @@ so that a column may be used as soon as one of its groups is chosen. Shrinkage a
 of beta, which parts of a sum cannot change; without overlap v^(g) is beta on g.
 """
 
-from functools import cache
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from ..core.arguments import is_whole
+from ..designs.names import column_index, places_of
 from ..errors import refuse_masked
 from ..formula.hierarchy import Hierarchy
 
@@ -87,10 +86,10 @@ def make_groups(value, names):
     """`Groups` with factor 1 from p labels, {label: columns} or a list of columns each; columns are
     names or indices. A column in no group is a group of its own, under its name.
     """
-    p, places = len(names), _places(names)
+    p, place = len(names), places_of(names)
     if isinstance(value, dict):
         pairs = [
-            (label, _columns(columns, names, f"groups[{label!r}]", places))
+            (label, _columns(columns, names, f"groups[{label!r}]", place))
             for label, columns in value.items()
         ]
     elif isinstance(value, (str, bytes)) or not np.iterable(value):
@@ -110,7 +109,7 @@ def make_groups(value, names):
         )
         if nested and all(nested):
             pairs = [
-                (i, _columns(columns, names, f"groups[{i}]", places))
+                (i, _columns(columns, names, f"groups[{i}]", place))
                 for i, columns in enumerate(listed)
             ]
         elif any(nested):
@@ -164,16 +163,10 @@ def _labeled(labels, p):
     return [(own[g], order[bounds[g] : bounds[g + 1]]) for g in range(len(own))]
 
 
-def _places(names):
-    """A function that gives {name: its first index}, made when it is first asked for: many groups
-    share it, most name no column.
+def _columns(value, names, what, place):
+    """Ascending column indices of one group from names and indices; place: of `places_of`, which
+    many groups share.
     """
-    return cache(lambda: {name: j for j, name in reversed(list(enumerate(names)))})
-
-
-def _columns(value, names, what, places):
-    """Ascending column indices of one group from names and indices."""
-    p = len(names)
     value = (
         [value]
         if isinstance(value, (str, int, np.integer)) and not isinstance(value, bool)
@@ -183,19 +176,10 @@ def _columns(value, names, what, places):
         raise TypeError(f"{what}={value!r} must be column names or indices")
     out = []
     for v in value:
-        if isinstance(v, str):
-            if v not in places():
-                raise ValueError(
-                    f"{what}: there is no column {v!r}; the columns are "
-                    f"{', '.join(names[:8])}{', ...' if p > 8 else ''}"
-                )
-            out.append(places()[v])
-        elif is_whole(v):
-            if not -p <= v < p:
-                raise ValueError(f"{what}: column index {v} is out of range for p = {p} columns")
-            out.append(int(v) % p)
-        else:
+        j = column_index(v, names, place, what)
+        if j is None:
             raise TypeError(f"{what} has the entry {v!r}; give column names or indices")
+        out.append(j)
     if not out:
         raise ValueError(f"{what} is empty; leave the group out, or give it columns")
     if len(set(out)) < len(out):
@@ -348,7 +332,7 @@ def _named_factor(value, groups, names):
     """(G,) penalty factors from {label of a group, or column: factor}, 1 for those not named; the
     columns of a group are named together or not at all.
     """
-    out, each, places = np.ones(len(groups.labels)), np.full(len(names), np.nan), _places(names)
+    out, each, place = np.ones(len(groups.labels)), np.full(len(names), np.nan), places_of(names)
     for key, factor in dict(value).items():
         if (
             isinstance(factor, bool)
@@ -363,7 +347,7 @@ def _named_factor(value, groups, names):
         if g >= 0:
             out[g] = factor
         else:
-            each[_columns(key, names, "penalty_factor", places)] = factor
+            each[_columns(key, names, "penalty_factor", place)] = factor
     for g in groups.having(np.flatnonzero(~np.isnan(each))):
         own = each[groups.of(g)]
         if not (own == own[0]).all():

@@ -1,5 +1,6 @@
-"""Losses as records of numbers, with value, slope and curvature of one row as verbs that work in
-Python and in kernels.
+"""Losses as records of numbers, and the names of all losses. A class has the value, slope and
+curvature of one row, for Python and for kernels, its conjugate (`conjugates`), and what results ask
+(`responses`).
 
     loss                                   value, eta = linear predictor, m = y eta        y
     squared                                (y - eta)^2 / 2                                 real
@@ -16,19 +17,30 @@ Slopes and curvatures are derivatives in eta. Sources: Dedieu, Hazimeh & Mazumde
 """
 
 import math
-from functools import singledispatch
 from typing import NamedTuple
 
 import numpy as np
+import scipy
 
+from ..core.dispatch import generic_in_python, with_verbs
 from ..core.elementary import binary_gap, entropy_rise, exp_minus, exponential, log1p_unit
 from .coupled.cox import Cox
 from .coupled.ordinal import Ordinal
 from .coupled.weibull import Weibull
+from .responses import EPS, poisson_start, saturated
 from .traits import EMPTIES, SEPARATES, LossTraits
-from .verbs import curvature, fenchel_gap, mean_loss, slope, value
+from .verbs import value
+
+NAMES = {}  # classes of losses that are sums over rows, by their names
 
 
+def named(kind):
+    """A class decorator: records of a loss that is a sum over rows are known by `traits.name`."""
+    NAMES[kind.traits.name] = kind
+    return with_verbs(kind)
+
+
+@named
 class Squared(NamedTuple):
     """Half the squared error."""
 
@@ -36,7 +48,33 @@ class Squared(NamedTuple):
         "squared", "real", 1.0, False, entry_safety=1.0, link="identity", likelihood=True
     )
 
+    def value(self, y, eta):
+        return 0.5 * (y - eta) * (y - eta)
 
+    def slope(self, y, eta):
+        return eta - y
+
+    def curvature(self, y, eta):
+        return 1.0
+
+    def conjugate(self, y, r):
+        return r * (0.5 * r + y)
+
+    def interval(self, y):
+        return np.full(y.shape, -np.inf), np.full(y.shape, np.inf)
+
+    def conjugate_slope(self, y, r):
+        return r + y
+
+    def rounding(self, y, weights, size):
+        return 8 * (EPS * size) ** 2
+
+    def log_likelihood(self, constant, n):
+        """constant: less the mean logarithm of the weights, by which variances are divided."""
+        return lambda mean_loss: -0.5 * n * (np.log(4.0 * math.pi * mean_loss) + 1.0 + constant)
+
+
+@named
 class Logistic(NamedTuple):
     """Log(1 + exp(-y eta))."""
 
@@ -51,13 +89,71 @@ class Logistic(NamedTuple):
         likelihood=True,
     )
 
+    def value(self, y, eta):
+        m = y * eta
+        return log1p_unit(exp_minus(abs(m))) + (0.0 if m > 0.0 else -m)
 
+    def slope(self, y, eta):
+        m = y * eta
+        e = exp_minus(abs(m))
+        return -y * (e if m > 0.0 else 1.0) / (1.0 + e)
+
+    def curvature(self, y, eta):
+        e = exp_minus(abs(eta))
+        return e / ((1.0 + e) * (1.0 + e))
+
+    def fenchel_gap(self, y, eta, at, dual):
+        return binary_gap(-y * at, y * (at - dual))
+
+    def conjugate(self, y, r):
+        q = np.clip(-y * r, 0.0, 1.0)
+        return scipy.special.xlogy(q, q) + scipy.special.xlog1py(1.0 - q, -q)
+
+    def interval(self, y):
+        return np.where(y > 0, -1.0, 0.0), np.where(y > 0, 0.0, 1.0)
+
+    def conjugate_slope(self, y, r):
+        q = np.clip(-y * r, CLASS_MARGIN, 1.0 - CLASS_MARGIN)
+        return -y * np.log(q / (1.0 - q))
+
+    def null_start(self, y, offset, weights):
+        mean = float(weights @ y)
+        if abs(mean) < 1.0:
+            return float(np.log((1 + mean) / (1 - mean)))
+        return float(np.log(weights[y > 0].sum() / weights[y < 0].sum()))  # one class hardly counts
+
+
+@named
 class SquaredHinge(NamedTuple):
     """max(0, 1 - y eta)^2."""
 
     traits = LossTraits("squared_hinge", "classes", 2.0, True, 0.02, entry_safety=4.0)
 
+    def value(self, y, eta):
+        gap = max(1.0 - y * eta, 0.0)
+        return gap * gap
 
+    def slope(self, y, eta):
+        return -2.0 * y * max(1.0 - y * eta, 0.0)
+
+    def curvature(self, y, eta):
+        return 2.0 if y * eta < 1.0 else 0.0
+
+    def fenchel_gap(self, y, eta, at, dual):
+        s, gap = -y * dual, 1.0 - y * eta
+        return math.inf if s < 0.0 else 0.25 * s * s - s * gap + max(gap, 0.0) ** 2
+
+    def conjugate(self, y, r):
+        return y * r + 0.25 * r * r
+
+    def interval(self, y):
+        return np.where(y > 0, -np.inf, 0.0), np.where(y > 0, 0.0, np.inf)
+
+    def conjugate_slope(self, y, r):
+        return y + 0.5 * r
+
+
+@named
 class SmoothedHinge(NamedTuple):
     """The hinge with its corner replaced by a parabola of width gamma."""
 
@@ -65,7 +161,38 @@ class SmoothedHinge(NamedTuple):
 
     gamma: float
 
+    def value(self, y, eta):
+        gap = max(1.0 - y * eta, 0.0)
+        return 0.5 * gap * gap / self.gamma if gap < self.gamma else gap - 0.5 * self.gamma
 
+    def slope(self, y, eta):
+        return -y * min(max((1.0 - y * eta) / self.gamma, 0.0), 1.0)
+
+    def curvature(self, y, eta):
+        gap = 1.0 - y * eta
+        return 1.0 / self.gamma if gap > 0.0 and gap < self.gamma else 0.0
+
+    def fenchel_gap(self, y, eta, at, dual):
+        s, gap = -y * dual, 1.0 - y * eta
+        return (
+            math.inf
+            if s < 0.0 or s > 1.0
+            else 0.5 * self.gamma * s * s - s * gap + value(self, y, eta)
+        )
+
+    def smoothness(self):
+        return 1.0 / self.gamma
+
+    def conjugate(self, y, r):
+        return y * r + 0.5 * self.gamma * r * r
+
+    def conjugate_slope(self, y, r):
+        return y + self.gamma * r
+
+    interval = Logistic.interval
+
+
+@named
 class Huber(NamedTuple):
     """Squared inside |r| <= delta, linear outside."""
 
@@ -75,7 +202,35 @@ class Huber(NamedTuple):
 
     delta: float
 
+    def value(self, y, eta):
+        r = abs(eta - y)
+        return 0.5 * r * r if r <= self.delta else self.delta * r - 0.5 * self.delta * self.delta
 
+    def slope(self, y, eta):
+        return min(max(eta - y, -self.delta), self.delta)
+
+    def curvature(self, y, eta):
+        return 1.0 if abs(eta - y) <= self.delta else 0.0
+
+    def fenchel_gap(self, y, eta, at, dual):
+        return (
+            math.inf
+            if abs(dual) > self.delta
+            else 0.5 * dual * dual - dual * (eta - y) + value(self, y, eta)
+        )
+
+    def interval(self, y):
+        return np.full(y.shape, -self.delta), np.full(y.shape, self.delta)
+
+    def null_start(self, y, offset, weights):
+        return float(np.median(y - offset))
+
+    conjugate = Squared.conjugate
+    conjugate_slope = Squared.conjugate_slope
+    rounding = Squared.rounding
+
+
+@named
 class Poisson(NamedTuple):
     """Poisson deviance up to a constant, log link."""
 
@@ -91,7 +246,42 @@ class Poisson(NamedTuple):
         likelihood=True,
     )
 
+    def value(self, y, eta):
+        return exponential(eta) - y * eta
 
+    def slope(self, y, eta):
+        return exponential(eta) - y
+
+    def curvature(self, y, eta):
+        return exponential(eta)
+
+    def fenchel_gap(self, y, eta, at, dual):
+        mean = at + y
+        if dual + y < 0.0 or mean <= 0.0:
+            return math.inf
+        return mean * entropy_rise((dual - at) / mean)
+
+    def conjugate(self, y, r):
+        t = np.maximum(r + y, 0.0)
+        return scipy.special.xlogy(t, t) - t
+
+    def interval(self, y):
+        return -y, np.full(y.shape, np.inf)
+
+    def null_start(self, y, offset, weights):
+        return poisson_start(y, offset, weights)
+
+    def saturated(self, y):
+        return y - y * np.log(np.where(y > 0, y, 1.0))
+
+    def rounding(self, y, weights, size):
+        return 16 * EPS * max(abs(float(weights @ saturated(self, y))), float(weights @ y))
+
+    def log_constant(self, y, trials=None):
+        return np.array([math.lgamma(v + 1.0) for v in y])
+
+
+@with_verbs
 class Hinge(NamedTuple):
     """max(0, 1 - y eta), for bounds and exact solving: it has no curvature, so no other solver
     takes it. width: that of the smoothed hinge whose slopes stand in for its own
@@ -102,179 +292,24 @@ class Hinge(NamedTuple):
 
     width: float = 0.1
 
+    def value(self, y, eta):
+        return max(1.0 - y * eta, 0.0)
 
+    def slope(self, y, eta):
+        return -y if y * eta < 1.0 else 0.0
+
+    def smooth(self):
+        return SmoothedHinge(self.width)
+
+    def conjugate(self, y, r):
+        return y * r
+
+    interval = Logistic.interval
+
+
+# logistic: how far from the ends of its domain a dual slope is taken, so that it is finite
+CLASS_MARGIN = 1e-12
 ETA_CAP = 30.0  # |eta| of a separated or diverging fit stops here: exp(30) = 1e13
-
-
-@value.register(Squared)
-def squared_value(loss, y, eta):
-    return 0.5 * (y - eta) * (y - eta)
-
-
-@slope.register(Squared)
-def squared_slope(loss, y, eta):
-    return eta - y
-
-
-@curvature.register(Squared)
-def squared_curvature(loss, y, eta):
-    return 1.0
-
-
-@value.register(Logistic)
-def logistic_value(loss, y, eta):
-    m = y * eta
-    return log1p_unit(exp_minus(abs(m))) + (0.0 if m > 0.0 else -m)
-
-
-@slope.register(Logistic)
-def logistic_slope(loss, y, eta):
-    m = y * eta
-    e = exp_minus(abs(m))
-    return -y * (e if m > 0.0 else 1.0) / (1.0 + e)
-
-
-@curvature.register(Logistic)
-def logistic_curvature(loss, y, eta):
-    e = exp_minus(abs(eta))
-    return e / ((1.0 + e) * (1.0 + e))
-
-
-@value.register(SquaredHinge)
-def squared_hinge_value(loss, y, eta):
-    gap = max(1.0 - y * eta, 0.0)
-    return gap * gap
-
-
-@slope.register(SquaredHinge)
-def squared_hinge_slope(loss, y, eta):
-    return -2.0 * y * max(1.0 - y * eta, 0.0)
-
-
-@curvature.register(SquaredHinge)
-def squared_hinge_curvature(loss, y, eta):
-    return 2.0 if y * eta < 1.0 else 0.0
-
-
-@value.register(SmoothedHinge)
-def smoothed_hinge_value(loss, y, eta):
-    gap = max(1.0 - y * eta, 0.0)
-    return 0.5 * gap * gap / loss.gamma if gap < loss.gamma else gap - 0.5 * loss.gamma
-
-
-@slope.register(SmoothedHinge)
-def smoothed_hinge_slope(loss, y, eta):
-    return -y * min(max((1.0 - y * eta) / loss.gamma, 0.0), 1.0)
-
-
-@curvature.register(SmoothedHinge)
-def smoothed_hinge_curvature(loss, y, eta):
-    gap = 1.0 - y * eta
-    return 1.0 / loss.gamma if gap > 0.0 and gap < loss.gamma else 0.0
-
-
-@value.register(Huber)
-def huber_value(loss, y, eta):
-    r = abs(eta - y)
-    return 0.5 * r * r if r <= loss.delta else loss.delta * r - 0.5 * loss.delta * loss.delta
-
-
-@slope.register(Huber)
-def huber_slope(loss, y, eta):
-    return min(max(eta - y, -loss.delta), loss.delta)
-
-
-@curvature.register(Huber)
-def huber_curvature(loss, y, eta):
-    return 1.0 if abs(eta - y) <= loss.delta else 0.0
-
-
-@value.register(Poisson)
-def poisson_value(loss, y, eta):
-    return exponential(eta) - y * eta
-
-
-@slope.register(Poisson)
-def poisson_slope(loss, y, eta):
-    return exponential(eta) - y
-
-
-@curvature.register(Poisson)
-def poisson_curvature(loss, y, eta):
-    return exponential(eta)
-
-
-@value.register(Hinge)
-def hinge_value(loss, y, eta):
-    return max(1.0 - y * eta, 0.0)
-
-
-@slope.register(Hinge)
-def hinge_slope(loss, y, eta):
-    return -y if y * eta < 1.0 else 0.0
-
-
-@fenchel_gap.register(Logistic)
-def logistic_fenchel_gap(loss, y, eta, at, dual):
-    return binary_gap(-y * at, y * (at - dual))
-
-
-@fenchel_gap.register(SquaredHinge)
-def squared_hinge_fenchel_gap(loss, y, eta, at, dual):
-    s, gap = -y * dual, 1.0 - y * eta
-    return math.inf if s < 0.0 else 0.25 * s * s - s * gap + max(gap, 0.0) ** 2
-
-
-@fenchel_gap.register(SmoothedHinge)
-def smoothed_hinge_fenchel_gap(loss, y, eta, at, dual):
-    s, gap = -y * dual, 1.0 - y * eta
-    return (
-        math.inf if s < 0.0 or s > 1.0 else 0.5 * loss.gamma * s * s - s * gap + value(loss, y, eta)
-    )
-
-
-@fenchel_gap.register(Huber)
-def huber_fenchel_gap(loss, y, eta, at, dual):
-    return (
-        math.inf
-        if abs(dual) > loss.delta
-        else 0.5 * dual * dual - dual * (eta - y) + value(loss, y, eta)
-    )
-
-
-@fenchel_gap.register(Poisson)
-def poisson_fenchel_gap(loss, y, eta, at, dual):
-    mean = at + y
-    if dual + y < 0.0 or mean <= 0.0:
-        return math.inf
-    return mean * entropy_rise((dual - at) / mean)
-
-
-def mean_of_rows(loss, y, eta, weights):
-    """`mean_loss` over the rows of positive weight: 0 exp(eta) is no number where exp overflows.
-
-    Parameters
-    ----------
-    loss : record of this module
-    y, eta, weights : ndarray of shape (n,)
-        Weights sum to one.
-
-    Returns
-    -------
-    float
-    """
-    seen = weights > 0.0
-    if not seen.all():
-        loss = restricted(loss, y, seen)
-        y, eta, weights = y[seen], eta[seen], weights[seen]
-    return float(mean_loss(loss, y, eta, weights))
-
-
-def restricted(loss, y, rows):
-    """The loss of some rows (mask or indices): that of the same numbers, but for losses that keep
-    rows.
-    """
-    return loss.restricted(y, rows) if name_of(loss) in COUPLED else loss
 
 
 class Multinomial(NamedTuple):
@@ -296,10 +331,6 @@ class Multinomial(NamedTuple):
     baseline: float = 0.0  # 1 where the coefficients of the first class are 0, see `contrasts`
 
 
-NAMES = {
-    kind.traits.name: kind
-    for kind in (Squared, Logistic, SquaredHinge, SmoothedHinge, Huber, Poisson)
-}
 ALIASES = {
     "SquaredError": "squared",
     "gaussian": "squared",
@@ -317,21 +348,10 @@ CLASSIFICATION = {
 }
 
 
-def named(kind):
-    """A class decorator: records of a loss that is a sum over rows are known by `traits.name`."""
-    NAMES[kind.traits.name] = kind
-    return kind
-
-
-@singledispatch
+@generic_in_python
 def smoothness(loss):
     """Largest curvature of the loss in eta (L of the papers); infinite where there is no bound."""
     return loss.traits.smoothness
-
-
-@smoothness.register(SmoothedHinge)
-def smoothed_hinge_smoothness(loss):
-    return 1.0 / loss.gamma
 
 
 def name_of(loss):
@@ -390,7 +410,7 @@ def canonical_name(name, exact=False):
             return name
         raise ValueError(
             f"loss={name!r} has no curvature and serves algorithm='exact' only; use that, or "
-            "loss='smoothed_hinge' (gamma=0.25) or 'squared_hinge'"
+            "loss='smoothed_hinge' or 'squared_hinge'"
         )
     full = name.traits.name if type(name) in OWN_LOSSES.values() else ALIASES.get(name, name)
     known = NAMES | SEVERAL | COUPLED

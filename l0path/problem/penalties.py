@@ -41,23 +41,8 @@ def separable(lambda0, lambda1=0.0, lambda2=0.0, tie=0.0):
 @generic
 def entry(penalty, correlation, curvature, bounds):
     """(b, gain): the best nonzero value of a coordinate, and by how much it beats zero, lambda0
-    aside.
-    """
-    raise TypeError(f"no entry for {type(penalty).__name__}")
-
-
-@generic
-def threshold(penalty, correlation, curvature, factor, bounds, current):
-    """argmin over the bounds of  curvature b^2 / 2 - correlation b + phi(b);  a tie keeps the state
-    of `current`, zero or not.
-    """
-    raise TypeError(f"no threshold for {type(penalty).__name__}")
-
-
-@entry.register(Separable)
-def separable_entry(penalty, correlation, curvature, bounds):
-    """b = clip(soft(correlation, lambda1) / s), s = curvature + 2 lambda2;  gain = correlation b -
-    s b^2 / 2 - lambda1 |b|  (clipping is exact: the cost is convex in b).
+    aside. b = clip(soft(correlation, lambda1) / s), s = curvature + 2 lambda2;  gain = correlation
+    b - s b^2 / 2 - lambda1 |b|  (clipping is exact: the cost is convex in b).
     """
     s = max(curvature + 2.0 * penalty.lambda2, 1e-300)
     b = math.copysign(max(abs(correlation) - penalty.lambda1, 0.0), correlation) / s
@@ -65,10 +50,11 @@ def separable_entry(penalty, correlation, curvature, bounds):
     return b, correlation * b - 0.5 * s * b * b - penalty.lambda1 * abs(b)
 
 
-@threshold.register(Separable)
-def separable_threshold(penalty, correlation, curvature, factor, bounds, current):
-    """Dedieu, Hazimeh & Mazumder (JMLR 22:135, 2021), equation (10), with a box and a cost lambda0
-    f; a box without 0 leaves no choice.
+@generic
+def threshold(penalty, correlation, curvature, factor, bounds, current):
+    """argmin over the bounds of  curvature b^2 / 2 - correlation b + phi(b);  a tie keeps the state
+    of `current`, zero or not. Dedieu, Hazimeh & Mazumder (JMLR 22:135, 2021), equation (10), with a
+    box and a cost lambda0 f; a box without 0 leaves no choice.
     """
     b, gain = entry(penalty, correlation, curvature, bounds)
     if bounds.lower > 0.0 or bounds.upper < 0.0:

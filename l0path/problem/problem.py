@@ -17,10 +17,10 @@ from ..designs import AllRows, Derived, Standardized, TrainingSet, check_finite,
 from ..designs.protocol import traits_of
 from .coupled.weibull import refuse_endless
 from .groups import one_each, posed_groups
-from .losses import Squared, restricted
+from .losses import Squared
 from .responses import EPS, rounding, saturated, without_mean
 from .several import class_codes, contrasts, turned
-from .verbs import least_value, unseen
+from .verbs import least_value, restricted, unseen
 
 LAST_DIGITS = 8  # relative roundings that a column may vary by and still be constant
 
@@ -113,6 +113,29 @@ class Fit(NamedTuple):
         return self.support.tobytes()
 
 
+class GroupFit(NamedTuple):
+    """A `Fit` with its groups, ascending, forced features included; support is the union of their
+    usable columns.
+    """
+
+    support: np.ndarray
+    b: np.ndarray
+    b0: float
+    value: float
+    flags: tuple
+    groups: np.ndarray
+
+    @property
+    def units(self):
+        """The units that sizes count: the groups."""
+        return self.groups
+
+    @property
+    def key(self):
+        """The groups as bytes."""
+        return self.groups.tobytes()
+
+
 @dataclass(frozen=True, kw_only=True)
 class Problem:
     """(P) for one set of weights. X standardized design (n active rows, p); y, weights, offset
@@ -149,9 +172,22 @@ class Problem:
         return self.intercept or not self.loss.traits.intercept
 
     @property
+    def free_intercept(self):
+        """Whether the intercept is fitted with the coefficients; that of a squared loss is the
+        `shift`.
+        """
+        return self.intercept and not self.quadratic
+
+    @property
     def quadratic(self):
         """Whether the loss is squared, so that Gram matrices say everything."""
         return isinstance(self.loss, Squared)
+
+    def predictor(self, fit, Z):
+        """(n,) offset and intercept, and the columns of a fit, the rows of Z (k, n), times its
+        coefficients.
+        """
+        return self.offset + fit.b @ Z + (fit.b0 - self.shift)
 
     def locked(self, J):
         """A mask of the columns J (indices) that are forced."""
@@ -289,6 +325,12 @@ class Problem:
     def hierarchy(self):
         """Which groups need others in a model, None where none does."""
         return self.units.hierarchy
+
+    def fit_of(self, fit, units):
+        """The fit of a set of units, ascending and held ones among them, from that of its
+        columns.
+        """
+        return fit if self.groups is None else GroupFit(*fit, units)
 
     def columns_of(self, units):
         """Columns of a set of units, held ones among them: they themselves, or those of groups with

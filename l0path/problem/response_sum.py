@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..compiled import part
-from ..core.dispatch import njit
+from ..core.dispatch import njit, with_verbs
 from .verbs import (
     LossData,
     drawn_back_rows,
@@ -28,6 +28,7 @@ from .verbs import (
 )
 
 
+@with_verbs
 class ResponseSum(NamedTuple):
     """The sum over the responses; it holds them itself, and the y that kernels pass is not read."""
 
@@ -39,6 +40,50 @@ class ResponseSum(NamedTuple):
 
     def __reduce__(self):
         raise TypeError("addresses of compiled code are those of one process")
+
+    def value_of_rows(self, y, eta, weights):
+        one, n, total, e = _own(self), weights.size, 0.0, np.empty(weights.size)
+        for s in range(self.roots.size):
+            root, own = self.roots[s], part(self.Y, s * n, s * n + n)
+            _divide(eta, s, root, e)
+            total += root * root * value_of_rows(one, own, e, weights)
+        return total
+
+    def value_and_slopes(self, y, eta, weights, slopes):
+        one, n, total, e = _own(self), weights.size, 0.0, np.empty(weights.size)
+        for s in range(self.roots.size):
+            root, own, D = (
+                self.roots[s],
+                part(self.Y, s * n, s * n + n),
+                part(slopes, s * n, s * n + n),
+            )
+            _divide(eta, s, root, e)
+            total += root * root * value_and_slopes(one, own, e, weights, D)
+            for i in range(n):
+                D[i] *= root
+        return total
+
+    def dual_gain_of_rows(self, y, weights, eta, slopes, ahead, dual):
+        one, gain, n, work = _own(self), 0.0, weights.size, np.empty((4, weights.size))
+        for s in range(self.roots.size):
+            root, own = self.roots[s], part(self.Y, s * n, s * n + n)
+            _take(self, s, eta, slopes, ahead, dual, work)
+            more = dual_gain_of_rows(one, own, weights, work[0], work[1], work[2], work[3])
+            gain += root * root * more
+        return gain if abs(gain) < math.inf else -math.inf
+
+    def drawn_back_rows(self, y, weights, eta, slopes, ahead, dual, moved):
+        one, gain, n, work = _own(self), 0.0, weights.size, np.empty((4, weights.size))
+        for s in range(self.roots.size):
+            root, own = self.roots[s], part(self.Y, s * n, s * n + n)
+            D = part(moved, s * n, s * n + n)
+            _take(self, s, eta, slopes, ahead, dual, work)
+            more = drawn_back_rows(one, own, weights, work[0], work[1], work[2], work[3], D)
+            gain += root * root * more
+            for i in range(n):
+                D[i] *= root
+                dual[s * n + i] += D[i]
+        return gain if abs(gain) < math.inf else -math.inf
 
 
 def response_sum(loss, Y, roots):
@@ -66,28 +111,6 @@ def _divide(values, s, root, out):
         out[i] = values[s * n + i] / root
 
 
-@value_of_rows.register(ResponseSum)
-def responses_value_of_rows(loss, y, eta, weights):
-    one, n, total, e = _own(loss), weights.size, 0.0, np.empty(weights.size)
-    for s in range(loss.roots.size):
-        root, own = loss.roots[s], part(loss.Y, s * n, s * n + n)
-        _divide(eta, s, root, e)
-        total += root * root * value_of_rows(one, own, e, weights)
-    return total
-
-
-@value_and_slopes.register(ResponseSum)
-def responses_value_and_slopes(loss, y, eta, weights, slopes):
-    one, n, total, e = _own(loss), weights.size, 0.0, np.empty(weights.size)
-    for s in range(loss.roots.size):
-        root, own, D = loss.roots[s], part(loss.Y, s * n, s * n + n), part(slopes, s * n, s * n + n)
-        _divide(eta, s, root, e)
-        total += root * root * value_and_slopes(one, own, e, weights, D)
-        for i in range(n):
-            D[i] *= root
-    return total
-
-
 @njit
 def _take(loss, s, eta, slopes, ahead, dual, work):
     """Fill work (4, n) with what these are to the loss of response s."""
@@ -96,38 +119,3 @@ def _take(loss, s, eta, slopes, ahead, dual, work):
     _divide(slopes, s, root, work[1])
     _divide(ahead, s, root, work[2])
     _divide(dual, s, root, work[3])
-
-
-@njit
-def _gain(loss, s, weights, work, moved):
-    """What response s adds to `dual_gain_of_rows`; where `moved` (n,) is not empty, to
-    `drawn_back_rows`, which fills it. work (4, n): see `_take`.
-    """
-    n, root, one = weights.size, loss.roots[s], _own(loss)
-    e, D, to, point = work[0], work[1], work[2], work[3]
-    own = part(loss.Y, s * n, s * n + n)
-    if moved.size > 0:
-        return root * root * drawn_back_rows(one, own, weights, e, D, to, point, moved)
-    return root * root * dual_gain_of_rows(one, own, weights, e, D, to, point)
-
-
-@dual_gain_of_rows.register(ResponseSum)
-def responses_dual_gain_of_rows(loss, y, weights, eta, slopes, ahead, dual):
-    gain, work, none = 0.0, np.empty((4, weights.size)), np.empty(0)
-    for s in range(loss.roots.size):
-        _take(loss, s, eta, slopes, ahead, dual, work)
-        gain += _gain(loss, s, weights, work, none)
-    return gain if abs(gain) < math.inf else -math.inf
-
-
-@drawn_back_rows.register(ResponseSum)
-def responses_drawn_back_rows(loss, y, weights, eta, slopes, ahead, dual, moved):
-    gain, n, work = 0.0, weights.size, np.empty((4, weights.size))
-    for s in range(loss.roots.size):
-        D = part(moved, s * n, s * n + n)
-        _take(loss, s, eta, slopes, ahead, dual, work)
-        gain += _gain(loss, s, weights, work, D)
-        for i in range(n):
-            D[i] *= loss.roots[s]
-            dual[s * n + i] += D[i]
-    return gain if abs(gain) < math.inf else -math.inf

@@ -1,16 +1,13 @@
 """The functions of a loss that results need: where its intercept starts, what a perfect prediction
 costs, its log-likelihood, the mean it predicts, and random responses.
 
-Functions of a record choose by its class, `functools.singledispatch`; a loss that registers nothing
-gets the default.
+They are verbs: the methods of a loss with their names are what they do for it, and a loss without
+one gets the default.
 """
-
-import math
-from functools import singledispatch
 
 import numpy as np
 
-from .losses import Huber, Logistic, Poisson, Squared
+from ..core.dispatch import generic_in_python
 from .several import probabilities
 from .traits import EMPTIES
 
@@ -18,23 +15,10 @@ EPS = float(np.finfo(float).eps)
 LARGEST_EXPONENT = 700.0  # exp of more than 709 overflows
 
 
-@singledispatch
+@generic_in_python
 def null_start(loss, y, offset, weights):
     """Intercept near the null model's, where Newton steps start; arrays (n,), weights of sum 1."""
     return float(weights @ y)
-
-
-@null_start.register(Logistic)
-def logistic_null_start(loss, y, offset, weights):
-    mean = float(weights @ y)
-    if abs(mean) < 1.0:
-        return float(np.log((1 + mean) / (1 - mean)))
-    return float(np.log(weights[y > 0].sum() / weights[y < 0].sum()))  # one class hardly counts
-
-
-@null_start.register(Poisson)
-def poisson_null_start(loss, y, offset, weights):
-    return poisson_start(y, offset, weights)
 
 
 def poisson_start(y, offset, weights):
@@ -44,18 +28,13 @@ def poisson_start(y, offset, weights):
     return float(np.log(max(mean, 1e-12)) - top - np.log(weights @ np.exp(offset - top)))
 
 
-@null_start.register(Huber)
-def huber_null_start(loss, y, offset, weights):
-    return float(np.median(y - offset))
-
-
-@singledispatch
+@generic_in_python
 def reported(loss):
     """The loss that results are about: that of the search, unless it was smoothed for that."""
     return loss
 
 
-@singledispatch
+@generic_in_python
 def pseudo_response(loss, slopes):
     """(n,) the response, beyond the null model, of the squared loss whose path starts that of the
     loss; slopes (n,): d loss / d eta of rows at the null model.
@@ -63,24 +42,19 @@ def pseudo_response(loss, slopes):
     return -slopes
 
 
-@singledispatch
+@generic_in_python
 def takes_zero(loss):
     """Whether the loss of y = 0 is bounded below, of those whose y are not negative."""
     return loss.traits.response != "positive"
 
 
-@singledispatch
+@generic_in_python
 def saturated(loss, y):
     """(n,) the loss of predicting every y: the least value of a row; -inf where it is not known."""
     return np.zeros(y.shape)
 
 
-@saturated.register(Poisson)
-def poisson_saturated(loss, y):
-    return y - y * np.log(np.where(y > 0, y, 1.0))
-
-
-@singledispatch
+@generic_in_python
 def unit_deviance(loss, y, eta, rows):
     """(n,) the deviance of rows whose losses at eta are `rows`: twice what they have beyond
     `saturated`, and for losses without a mean the loss itself.
@@ -91,7 +65,7 @@ def unit_deviance(loss, y, eta, rows):
     return 2.0 * (rows - np.where(np.isfinite(least), least, 0.0))
 
 
-@singledispatch
+@generic_in_python
 def rounding(loss, y, weights, size):
     """A bound on the rounding of the least mean loss; size: largest |y| before an intercept was
     taken off.
@@ -99,18 +73,7 @@ def rounding(loss, y, weights, size):
     return 0.0
 
 
-@rounding.register(Squared)
-@rounding.register(Huber)
-def squared_rounding(loss, y, weights, size):
-    return 8 * (EPS * size) ** 2
-
-
-@rounding.register(Poisson)
-def poisson_rounding(loss, y, weights, size):
-    return 16 * EPS * max(abs(float(weights @ saturated(loss, y))), float(weights @ y))
-
-
-@singledispatch
+@generic_in_python
 def log_constant(loss, y, trials=None):
     """(n,) what the negative log-likelihood of a row has beyond the loss, or (for likelihoods with
     a scale) what `log_likelihood` needs of y. trials (n,): those of shares.
@@ -118,12 +81,7 @@ def log_constant(loss, y, trials=None):
     return np.zeros(y.shape)
 
 
-@log_constant.register(Poisson)
-def poisson_log_constant(loss, y, trials=None):
-    return np.array([math.lgamma(v + 1.0) for v in y])
-
-
-@singledispatch
+@generic_in_python
 def likelihood_constant(loss, y, weights, trials=None):
     """The mean of `log_constant`; for Tweedie's loss the rows themselves, in an array. weights
     (n,) sum to one.
@@ -131,18 +89,12 @@ def likelihood_constant(loss, y, weights, trials=None):
     return float(np.sum(weights @ log_constant(loss, y, trials)))
 
 
-@singledispatch
+@generic_in_python
 def log_likelihood(loss, constant, n):
     """A function of mean losses (m,): the log-likelihoods (m,) of models of n rows; constant:
     `likelihood_constant`.
     """
     return lambda mean_loss: -n * (mean_loss + constant)
-
-
-@log_likelihood.register(Squared)
-def squared_log_likelihood(loss, constant, n):
-    """constant: less the mean logarithm of the weights, by which variances are divided."""
-    return lambda mean_loss: -0.5 * n * (np.log(4.0 * math.pi * mean_loss) + 1.0 + constant)
 
 
 def mean_at(link, eta):

@@ -12,7 +12,7 @@ changes nothing, and responses that are combinations of others become fewer.
 import numpy as np
 
 from ..core.arguments import finite
-from .losses import mean_of_rows
+from .verbs import mean_of_rows
 
 # values of y beyond, or all below the inverse, are refused: their squares are summed
 LARGEST_RESPONSE = 1e100

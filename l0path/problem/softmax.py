@@ -18,24 +18,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..core.dispatch import njit
+from ..core.dispatch import njit, with_verbs
 from ..core.elementary import entropy_rise, exp_minus, log1p_unit
 from .several import contrasts
-from .verbs import (
-    bound_of_rows,
-    derivatives_of_rows,
-    drawn_back_rows,
-    dual_gain_of_rows,
-    reach_of_rows,
-    slope_along,
-    value_and_slopes,
-    value_of_rows,
-)
+from .verbs import dual_gain_of_rows, value_and_slopes
 
 LN2 = math.log(2.0)
 HIDDEN = 1e-14  # a probability, or a change of one, that rounding of slopes hides
 
 
+@with_verbs
 class Softmax(NamedTuple):
     """-log P(class), of the predictors of contrasts; y has the numbers of classes."""
 
@@ -43,6 +35,121 @@ class Softmax(NamedTuple):
     # (q r,), U with P - Y = U'T (P - Y): the rows of T, less the first class where T leaves it out
     back: np.ndarray
     classes: int  # r
+
+    def value_of_rows(self, y, eta, weights):
+        return shares(self, y, eta, weights, np.empty((self.classes, y.size)))
+
+    def value_and_slopes(self, y, eta, weights, slopes):
+        P = np.empty((self.classes, y.size))
+        value = shares(self, y, eta, weights, P)
+        slopes_of(self, own_contrasts(self, y), P, slopes)
+        _weigh(weights, slopes)
+        return value
+
+    def derivatives_of_rows(self, y, eta, weights, slopes, curvatures):
+        r, n, T, pair = self.classes, y.size, self.contrasts, 0
+        P, own = np.empty((r, n)), own_contrasts(self, y)
+        value = shares(self, y, eta, weights, P)
+        slopes_of(
+            self, own, P, slopes
+        )  # which are means of contrasts beyond those of the own class
+        for s in range(predictors_of(self)):
+            for t in range(s + 1):
+                v = curvatures[pair * n : pair * n + n]
+                for i in range(n):
+                    v[i] = -slopes[s * n + i] * slopes[t * n + i]
+                for c in range(r):
+                    a, b = T[s * r + c], T[t * r + c]
+                    for i in range(n):
+                        v[i] += (a - own[s, i]) * (b - own[t, i]) * P[c, i]
+                pair += 1
+        _weigh(weights, slopes)
+        _weigh(weights, curvatures)
+        return value
+
+    def slope_along(self, y, weights, start, end, t):
+        at, slopes, total = np.empty(start.size), np.empty(start.size), 0.0
+        for i in range(at.size):
+            at[i] = start[i] + t * (end[i] - start[i])
+        value_and_slopes(self, y, at, weights, slopes)
+        for i in range(at.size):
+            total += slopes[i] * (end[i] - start[i])
+        return total
+
+    def reach_of_rows(self, y, eta, offset, out):
+        # by how much predictors of the classes differ in a row
+        r, n, far, margin = self.classes, y.size, 0.0, math.inf
+        u, e, low, high = np.empty(eta.size), np.empty((r, n)), np.empty(n), np.empty(n)
+        for i in range(eta.size):
+            u[i] = eta[i] - offset[i]
+        of_classes(self, u, e)
+        for c in range(r):
+            for i in range(n):
+                low[i] = e[c, i] if c == 0 else min(low[i], e[c, i])
+                high[i] = e[c, i] if c == 0 else max(high[i], e[c, i])
+        for i in range(n):
+            far = max(far, high[i] - low[i])
+        for i in range(n):
+            own, best = int(y[i]), -math.inf
+            for c in range(r):
+                best = max(best, e[c, i]) if c != own else best
+            margin = min(margin, e[own, i] - best)
+            if not margin > 0.0:  # nobody asks by how much
+                break
+        out[0], out[1] = far, margin
+        return 0.0
+
+    def bound_of_rows(self, y, weights, tangent, end):
+        # the dual point has the shares p = P (1 + d), d = e - P'e for moves e of the classes
+        r, n, bound, least = self.classes, y.size, 0.0, 0.0
+        P, e, u, mean = np.empty((r, n)), np.empty((r, n)), np.empty(end.size), np.empty(n)
+        shares(self, y, tangent.start, weights, P)
+        for i in range(end.size):
+            u[i] = end[i] - tangent.start[i]
+        of_classes(self, u, e)
+        for c in range(r):
+            for i in range(n):
+                t = P[c, i] * e[c, i]
+                mean[i] = t if c == 0 else mean[i] + t
+        for i in range(n):
+            bound += weights[i] * (mean[i] - e[int(y[i]), i])
+        for c in range(r):
+            for i in range(n):
+                d = e[c, i] - mean[i]
+                least = min(least, d)
+                bound += weights[i] * P[c, i] * (d * d - entropy_rise(d))
+        return bound if least >= -1.0 else -math.inf
+
+    def dual_gain_of_rows(self, y, weights, eta, slopes, ahead, dual):
+        n, gain, least = y.size, 0.0, 0.0
+        share, change, inverse = np.empty(n), np.empty(n), _inverse(weights)
+        for i in range(eta.size):
+            gain += dual[i] * (ahead[i] - eta[i])
+        for c in range(self.classes):
+            _shares_of_dual(self, y, inverse, slopes, dual, c, share, change)
+            for i in range(n):
+                P, d = share[i], change[i]
+                least = min(least, _left(P, d))
+                gain -= weights[i] * _gap(P, d)
+        return gain if least >= 0.0 else -math.inf
+
+    def drawn_back_rows(self, y, weights, eta, slopes, ahead, dual, moved):
+        n = y.size
+        share, change, kept, inverse = np.empty(n), np.empty(n), np.empty(n), _inverse(weights)
+        for i in range(n):
+            kept[i] = 1.0
+        for c in range(self.classes):
+            _shares_of_dual(self, y, inverse, slopes, dual, c, share, change)
+            for i in range(n):
+                if _left(share[i], change[i]) < 0.0:
+                    kept[i] = min(kept[i], 0.5 * max(share[i], HIDDEN) / abs(change[i]))
+        for s in range(predictors_of(self)):
+            for i in range(n):
+                at = s * n + i
+                moved[at] = (kept[i] - 1.0) * (dual[at] - slopes[at])
+                dual[at] += moved[at]
+        # all rows are within now
+        return dual_gain_of_rows(self, y, weights, eta, slopes, ahead, dual)
 
 
 def softmax_of(r, baseline=False):
@@ -167,100 +274,6 @@ def _weigh(weights, values):
             values[at + i] *= weights[i]
 
 
-@value_of_rows.register(Softmax)
-def softmax_value_of_rows(loss, y, eta, weights):
-    return shares(loss, y, eta, weights, np.empty((loss.classes, y.size)))
-
-
-@value_and_slopes.register(Softmax)
-def softmax_value_and_slopes(loss, y, eta, weights, slopes):
-    P = np.empty((loss.classes, y.size))
-    value = shares(loss, y, eta, weights, P)
-    slopes_of(loss, own_contrasts(loss, y), P, slopes)
-    _weigh(weights, slopes)
-    return value
-
-
-@derivatives_of_rows.register(Softmax)
-def softmax_derivatives_of_rows(loss, y, eta, weights, slopes, curvatures):
-    r, n, T, pair = loss.classes, y.size, loss.contrasts, 0
-    P, own = np.empty((r, n)), own_contrasts(loss, y)
-    value = shares(loss, y, eta, weights, P)
-    slopes_of(loss, own, P, slopes)  # which are means of contrasts beyond those of the own class
-    for s in range(predictors_of(loss)):
-        for t in range(s + 1):
-            v = curvatures[pair * n : pair * n + n]
-            for i in range(n):
-                v[i] = -slopes[s * n + i] * slopes[t * n + i]
-            for c in range(r):
-                a, b = T[s * r + c], T[t * r + c]
-                for i in range(n):
-                    v[i] += (a - own[s, i]) * (b - own[t, i]) * P[c, i]
-            pair += 1
-    _weigh(weights, slopes)
-    _weigh(weights, curvatures)
-    return value
-
-
-@slope_along.register(Softmax)
-def softmax_slope_along(loss, y, weights, start, end, t):
-    at, slopes, total = np.empty(start.size), np.empty(start.size), 0.0
-    for i in range(at.size):
-        at[i] = start[i] + t * (end[i] - start[i])
-    value_and_slopes(loss, y, at, weights, slopes)
-    for i in range(at.size):
-        total += slopes[i] * (end[i] - start[i])
-    return total
-
-
-@reach_of_rows.register(Softmax)
-def softmax_reach_of_rows(loss, y, eta, offset, out):
-    # by how much predictors of the classes differ in a row
-    r, n, far, margin = loss.classes, y.size, 0.0, math.inf
-    u, e, low, high = np.empty(eta.size), np.empty((r, n)), np.empty(n), np.empty(n)
-    for i in range(eta.size):
-        u[i] = eta[i] - offset[i]
-    of_classes(loss, u, e)
-    for c in range(r):
-        for i in range(n):
-            low[i] = e[c, i] if c == 0 else min(low[i], e[c, i])
-            high[i] = e[c, i] if c == 0 else max(high[i], e[c, i])
-    for i in range(n):
-        far = max(far, high[i] - low[i])
-    for i in range(n):
-        own, best = int(y[i]), -math.inf
-        for c in range(r):
-            best = max(best, e[c, i]) if c != own else best
-        margin = min(margin, e[own, i] - best)
-        if not margin > 0.0:  # nobody asks by how much
-            break
-    out[0], out[1] = far, margin
-    return 0.0
-
-
-@bound_of_rows.register(Softmax)
-def softmax_bound_of_rows(loss, y, weights, tangent, end):
-    # the dual point has the shares p = P (1 + d), d = e - P'e for moves e of the classes
-    r, n, bound, least = loss.classes, y.size, 0.0, 0.0
-    P, e, u, mean = np.empty((r, n)), np.empty((r, n)), np.empty(end.size), np.empty(n)
-    shares(loss, y, tangent.start, weights, P)
-    for i in range(end.size):
-        u[i] = end[i] - tangent.start[i]
-    of_classes(loss, u, e)
-    for c in range(r):
-        for i in range(n):
-            t = P[c, i] * e[c, i]
-            mean[i] = t if c == 0 else mean[i] + t
-    for i in range(n):
-        bound += weights[i] * (mean[i] - e[int(y[i]), i])
-    for c in range(r):
-        for i in range(n):
-            d = e[c, i] - mean[i]
-            least = min(least, d)
-            bound += weights[i] * P[c, i] * (d * d - entropy_rise(d))
-    return bound if least >= -1.0 else -math.inf
-
-
 @njit
 def _inverse(weights):
     out = np.empty(weights.size)
@@ -287,21 +300,6 @@ def _shares_of_dual(loss, y, inverse, slopes, dual, c, share, d):
         d[i] *= inverse[i]
 
 
-@dual_gain_of_rows.register(Softmax)
-def softmax_dual_gain_of_rows(loss, y, weights, eta, slopes, ahead, dual):
-    n, gain, least = y.size, 0.0, 0.0
-    share, change, inverse = np.empty(n), np.empty(n), _inverse(weights)
-    for i in range(eta.size):
-        gain += dual[i] * (ahead[i] - eta[i])
-    for c in range(loss.classes):
-        _shares_of_dual(loss, y, inverse, slopes, dual, c, share, change)
-        for i in range(n):
-            P, d = share[i], change[i]
-            least = min(least, _left(P, d))
-            gain -= weights[i] * _gap(P, d)
-    return gain if least >= 0.0 else -math.inf
-
-
 @njit
 def _left(P, d):
     """What a change d leaves of a probability P; below 0 also where P is too small to be known, and
@@ -316,23 +314,3 @@ def _gap(P, d):
     over = d * d * (3.0 * P + d if d >= 0.0 else 1.0)
     under = P * (6.0 * P + 4.0 * d) if d >= 0.0 else 2.0 * P + d
     return over / under if P >= HIDDEN else P
-
-
-@drawn_back_rows.register(Softmax)
-def softmax_drawn_back_rows(loss, y, weights, eta, slopes, ahead, dual, moved):
-    n = y.size
-    share, change, kept, inverse = np.empty(n), np.empty(n), np.empty(n), _inverse(weights)
-    for i in range(n):
-        kept[i] = 1.0
-    for c in range(loss.classes):
-        _shares_of_dual(loss, y, inverse, slopes, dual, c, share, change)
-        for i in range(n):
-            if _left(share[i], change[i]) < 0.0:
-                kept[i] = min(kept[i], 0.5 * max(share[i], HIDDEN) / abs(change[i]))
-    for s in range(predictors_of(loss)):
-        for i in range(n):
-            at = s * n + i
-            moved[at] = (kept[i] - 1.0) * (dual[at] - slopes[at])
-            dual[at] += moved[at]
-    # all rows are within now
-    return dual_gain_of_rows(loss, y, weights, eta, slopes, ahead, dual)

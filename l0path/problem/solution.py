@@ -150,8 +150,9 @@ def in_user_units(
         The fit in the user's units.
     """
     support = fit.support
-    if predicted is None and not (lambda1 or lambda2):  # a known predictor spares a read of X
-        fit = _independent(problem, fit)
+    if not (lambda1 or lambda2):
+        given, fit = fit, _independent(problem, fit)
+        predicted = predicted if fit is given else None
     beta, intercept = _coefficients(problem, data, fit, lambda1, lambda2)
     if predicted is None:
         predicted = data.design.dot(support, beta) if support.size else np.zeros(data.y.shape)
@@ -178,7 +179,7 @@ def in_user_units(
     alone = k == 0 and not problem.forced.size and not on_grid
     known = status != FitStatus.SEPARATED or data.loss.traits.recession != NO_RECESSION
     alone = alone and known
-    only = alone or (known and not on_grid and k == free)  # there is one support of its size
+    only = alone or (known and not on_grid and k in (0, free))  # there is one support of its size
     return Solution(
         slice=number,
         k=k,

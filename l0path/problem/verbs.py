@@ -1,9 +1,9 @@
-"""Verbs that solvers ask of a loss. They are chosen by the class of its record, in Python and in
-kernels.
+"""Verbs that solvers ask of a loss. What they do for it are the methods of its class with their
+names (`core.dispatch.with_verbs`), in Python and in kernels.
 
-A loss that is a sum over rows registers the verbs of one row: `value`, `slope`, `curvature`, and
+A loss that is a sum over rows has the verbs of one row: `value`, `slope`, `curvature`, and
 `fenchel_gap` if bounds are to refute exchanges. The verbs of all rows below then sum these. A loss
-that couples rows (the partial likelihood of Cox) registers the verbs of all rows instead:
+that couples rows (the partial likelihood of Cox) has the verbs of all rows instead:
 
     value_of_rows         the loss at a predictor eta (n,)
     derivatives_of_rows   its slopes, and v (n,) of its curvature B = diag(v) - P'P in eta
@@ -26,14 +26,22 @@ predictor to the next let it remember where it was (`along_the_way`).
 
 import math
 import threading
-from functools import cache, singledispatch
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
 from numba.core import types
 
 from ..compiled import address_of, part, verb_at
-from ..core.dispatch import calling, generic, njit, njit_by_address, njit_inlined
+from ..core.dispatch import (
+    calling,
+    generic,
+    generic_in_python,
+    njit,
+    njit_by_address,
+    njit_inlined,
+    with_verbs,
+)
 
 HALVINGS = 10  # of the way of a dual point out of the domain of a conjugate
 SIGNS = 4  # products from which the diagonal of a curvature is estimated
@@ -90,6 +98,7 @@ class AddressedVerb(NamedTuple):
     rare: bool  # see `called_by_address`
 
 
+@with_verbs
 class LossData(NamedTuple):
     """A loss as kernels take it: one type for all losses, so that a kernel is compiled once and a
     further loss compiles its verbs alone. Addresses are those of one process: see `loss_data`.
@@ -105,6 +114,18 @@ class LossData(NamedTuple):
 
     def __reduce__(self):
         raise TypeError("addresses of compiled code are those of one process")
+
+    def rank_of(self):
+        return self.rank
+
+    def along_the_way(self, y):
+        size = _size_of_state(self.ints, y.size)
+        if size == 0:
+            return self
+        # how many predictors it knows, and which is the newest; each with its state
+        memory = np.empty(2 + 2 * (y.size + size))
+        memory[0], memory[1] = 0.0, 0.0
+        return LossData(self.at, self.numbers, self.ints, memory, self.rank)
 
 
 class NoLoss(NamedTuple):
@@ -322,7 +343,7 @@ class Tangent(NamedTuple):
 TANGENT = types.NamedUniTuple(VECTOR, 3, Tangent)
 
 
-@singledispatch
+@generic_in_python
 def state_size(loss):
     """(how many a row, how many more): the numbers of the state of a loss. Its value, slopes (n,)
     and v (n,), are the first; what follows is the loss's own.
@@ -338,6 +359,7 @@ def state_of_rows(loss, y, eta, weights, before, known, state):
     """
 
 
+@with_verbs
 class WithState(NamedTuple):
     """A loss as those of its verbs take it that read its state and nothing else: they are compiled
     once for all such losses.
@@ -347,6 +369,27 @@ class WithState(NamedTuple):
     numbers: np.ndarray
     ints: np.ndarray
     memory: np.ndarray
+
+    def value_of_rows(self, y, eta, weights):
+        return state_at(self, y, eta, weights)[0]
+
+    def origin_of(self, slopes, eta):  # all of them take up a number added to every predictor
+        return middle(slopes, eta)
+
+    def derivatives_of_rows(self, y, eta, weights, slopes, curvatures):
+        state, n = state_at(self, y, eta, weights), y.size
+        for i in range(n):
+            slopes[i], curvatures[i] = state[1 + i], state[1 + n + i]
+        return state[0]
+
+    def slope_along(self, y, weights, start, end, t):
+        eta, total = np.empty(y.size), 0.0
+        for i in range(y.size):
+            eta[i] = start[i] + t * (end[i] - start[i])
+        state = state_at(self, y, eta, weights)
+        for i in range(y.size):
+            total += state[1 + i] * (end[i] - start[i])
+        return total
 
 
 @njit
@@ -407,17 +450,6 @@ def along_the_way(loss, y):
     its states there, if it has a `state_of_rows`.
     """
     return loss
-
-
-@along_the_way.register(LossData)
-def data_along_the_way(loss, y):
-    size = _size_of_state(loss.ints, y.size)
-    if size == 0:
-        return loss
-    # how many predictors it knows, and which is the newest; each with its state
-    memory = np.empty(2 + 2 * (y.size + size))
-    memory[0], memory[1] = 0.0, 0.0
-    return LossData(loss.at, loss.numbers, loss.ints, memory, loss.rank)
 
 
 @called_by_address(NUMBER, VECTOR, VECTOR, VECTOR, without=math.nan, sums=True)
@@ -522,39 +554,10 @@ def slope_along(loss, y, weights, start, end, t):
     return total
 
 
-@value_of_rows.register(WithState)
-def value_by_state(loss, y, eta, weights):
-    return state_at(loss, y, eta, weights)[0]
-
-
-@derivatives_of_rows.register(WithState)
-def derivatives_by_state(loss, y, eta, weights, slopes, curvatures):
-    state, n = state_at(loss, y, eta, weights), y.size
-    for i in range(n):
-        slopes[i], curvatures[i] = state[1 + i], state[1 + n + i]
-    return state[0]
-
-
-@slope_along.register(WithState)
-def slope_by_state(loss, y, weights, start, end, t):
-    eta, total = np.empty(y.size), 0.0
-    for i in range(y.size):
-        eta[i] = start[i] + t * (end[i] - start[i])
-    state = state_at(loss, y, eta, weights)
-    for i in range(y.size):
-        total += state[1 + i] * (end[i] - start[i])
-    return total
-
-
 @generic
 def rank_of(loss):
     """The number of rows of P; 0 for a loss that is a sum over rows."""
     return 0
-
-
-@rank_of.register(LossData)
-def rank_of_data(loss):
-    return loss.rank
 
 
 @called_by_address(types.none, VECTOR, VECTOR, VECTOR, MATRIX, MATRIX, without=0)
@@ -649,7 +652,7 @@ def drawn_back_rows(loss, y, weights, eta, slopes, ahead, dual, moved):
     return gain
 
 
-@singledispatch
+@generic_in_python
 def least_value(loss, y, weights):
     """A lower bound on the value of a coupled loss."""
     return -math.inf
@@ -663,13 +666,13 @@ class Free(NamedTuple):
     baseline: Any = None
 
 
-@singledispatch
+@generic_in_python
 def free_at(loss, y, eta, weights):
     """The `Free` of a loss at predictors eta (n,); rows of weight 0 do not count."""
     return Free()
 
 
-@singledispatch
+@generic_in_python
 def has_ended(loss, y, eta, weights):
     """Whether a number that a coupled loss finds for every predictor is at the end of its range at
     eta, so that there is no best one.
@@ -677,13 +680,19 @@ def has_ended(loss, y, eta, weights):
     return False
 
 
-@singledispatch
+@generic_in_python
 def unseen(loss, y, weights, X, square):
     """The columns (p,) of a design that a coupled loss does not see, because they change no
     predictor but by what it takes off: one read of X, or none. square (p,): the weighted mean
     square of the columns.
     """
     return np.zeros(X.p, dtype=bool)
+
+
+@generic_in_python
+def restricted(loss, y, rows):
+    """The loss of some rows (mask or indices): the same, but for losses that keep rows."""
+    return loss
 
 
 # -------------------- compiled
@@ -722,7 +731,24 @@ def origin(loss, slopes, eta):
     return _asked(origin_of, loss, slopes, eta)
 
 
-PLACES = {one.verb: place for place, one in enumerate(BY_ADDRESS)}
+def mean_of_rows(loss, y, eta, weights):
+    """`mean_loss` over the rows of positive weight: 0 exp(eta) is no number where exp overflows.
+
+    Parameters
+    ----------
+    loss : record
+    y, eta, weights : ndarray of shape (n,)
+        Weights sum to one.
+
+    Returns
+    -------
+    float
+    """
+    seen = weights > 0.0
+    if not seen.all():
+        loss = restricted(loss, y, seen)
+        y, eta, weights = y[seen], eta[seen], weights[seen]
+    return float(mean_loss(loss, y, eta, weights))
 
 
 def _asked(verb, loss, *rows):

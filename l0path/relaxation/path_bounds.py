@@ -34,11 +34,12 @@ def copied(problem):
 
 def standardized(problem, solution):
     """(support, b) of a solution, in the problem's units, without columns that the problem has
-    not.
+    not; b is (k,), or (k, q) with several predictors.
     """
     kept = problem.usable[solution.support]
     support = solution.support[kept]
-    return support, solution.beta[kept] * problem.X.scale[support]
+    b = (solution.beta[kept].T * problem.X.scale[support]).T
+    return support, b if problem.turn is None else b @ np.linalg.pinv(problem.turn)
 
 
 def bounded(problem, solution, bound):
@@ -60,7 +61,21 @@ def bounded(problem, solution, bound):
     )
 
 
-def bound_solutions(problem, solutions, *, steps=FIT_READS, poll=None, model=None, names=None):
+def rows_of_slices(solutions):
+    """(number, rows) of the slices of solutions, of the rows that have an optimum; slices without
+    any are left out.
+    """
+    for number in dict.fromkeys(s.slice for s in solutions):
+        rows = [
+            i
+            for i, s in enumerate(solutions)
+            if s.slice == number and s.status != FitStatus.SEPARATED
+        ]
+        if rows:
+            yield number, rows
+
+
+def bound_solutions(problem, solutions, *, poll=None, model=None, names=None):
     """Give the solutions of a path lower bounds, in place in the list; returns notes. poll(): asked
     before every read of X, True ends it, and what is not bounded then stays as it is.
 
@@ -73,13 +88,8 @@ def bound_solutions(problem, solutions, *, steps=FIT_READS, poll=None, model=Non
     poll = poll or (lambda: False)
     diagonal = cache(lambda: divided(problem))
     unbounded = {}
-    for number in dict.fromkeys(s.slice for s in solutions):
-        rows = [
-            i
-            for i, s in enumerate(solutions)
-            if s.slice == number and s.status != FitStatus.SEPARATED
-        ]
-        if not rows or poll():
+    for number, rows in rows_of_slices(solutions):
+        if poll():
             continue
         lambda1, lambda2 = solutions[rows[0]].lambda1, solutions[rows[0]].lambda2
         needed = lambda2 == 0 or problem.X.n * float(problem.usable.sum()) ** 2 <= QUICK_SPLIT
@@ -95,7 +105,7 @@ def bound_solutions(problem, solutions, *, steps=FIT_READS, poll=None, model=Non
             if poll():
                 break
             for i, bound in zip(
-                part, _bounds(dual, [solutions[i] for i in part], steps, poll, model), strict=True
+                part, _bounds(dual, [solutions[i] for i in part], poll, model), strict=True
             ):
                 solutions[i] = bounded(problem, solutions[i], bound)
     return _notes(problem, unbounded, len({s.slice for s in solutions}), names)
@@ -169,7 +179,7 @@ def first_points(dual, solutions, fits, model=None):
     )
 
 
-def _bounds(dual, solutions, steps, poll, model=None):
+def _bounds(dual, solutions, poll, model):
     """(t,) lower bounds of the objectives of some solutions of one slice."""
     fits = [standardized(dual.problem, s) for s in solutions]
     start = first_points(dual, solutions, fits, model)
@@ -179,7 +189,7 @@ def _bounds(dual, solutions, steps, poll, model=None):
         start=start,
         goal=goal,
         coefficients=fits,
-        steps=steps,
+        steps=FIT_READS,
         poll=poll,
         **targets(solutions),
     ).lower

@@ -92,31 +92,23 @@ def solution(H, q):
 
 
 class Subproblem:
-    """(S) for some blocks and a budget of them. A squared loss is on the Gram matrix of their
-    columns, or with many columns, as other losses are, on their rows. Columns that several blocks
-    have are held once.
+    """(S) for some blocks and a budget of them. Columns that several blocks have are held once.
+
+    A subclass holds the columns, `hold(at)` for their places among the working ones, and says what
+    the loss is there: `product`, `valued`, `gradient`, `noise`, `curvature`, `newton`, `slopes`.
     """
 
     def __init__(self, pool, blocks, forced, budget=1, tau=0.0, limits=SolveLimits()):
         self.model, self.dual, self.problem = pool.model, pool.dual, pool.problem
         self.ridge, self.lambda1, self.limits = pool.dual.lambda2, pool.dual.lambda1, limits
         self.blocks, self.count, self.budget = blocks, blocks.count, budget
-        self.owner, model = blocks.block, pool.model
+        self.owner = blocks.block
         self.used, self.slot = np.unique(
             np.concatenate([blocks.columns, forced.columns]), return_inverse=True
         )
         self.split = self.owner.size  # entries of blocks come first
-        self.quadratic, at = self.problem.quadratic, model.where[self.used]
         self.wide = self.used.size > limits.wide * self.problem.X.n
-        self.G = model.G[np.ix_(at, at)] if self.quadratic and not self.wide else None
-        self.Z = (
-            None
-            if self.G is not None
-            else model.Z[at] * np.sqrt(self.problem.weights)
-            if self.quadratic
-            else model.Z[at]
-        )
-        self.q = model.q[at] if self.quadratic else None
+        self.hold(self.model.where[self.used])
         self.tau, self.steps = tau, 0
         self.x = self.at(np.concatenate([blocks.v, forced.v]), 0.0)
 
@@ -128,48 +120,10 @@ class Subproblem:
         """||x_h|| of the blocks, (count,)."""
         return np.sqrt(np.bincount(self.owner, x[: self.split] ** 2, minlength=self.count))
 
-    def product(self, w):
-        """The image of coefficients by column: G w, or their predictor."""
-        return (
-            self.G @ w
-            if self.G is not None
-            else self.Z @ (w @ self.Z)
-            if self.quadratic
-            else w @ self.Z
-        )
-
     def at(self, x, shift):
         """The BlockPoint of coefficients x."""
         w = self.sums(x)
         return self.valued(x, w, self.product(w), shift)
-
-    def valued(self, x, w, image, shift):
-        """The point of coefficients whose image is known: the loss at the best intercept, sought
-        from shift.
-        """
-        p = self.problem
-        if self.quadratic:
-            return BlockPoint(
-                x,
-                w,
-                image,
-                float(self.model.half_square - self.q @ w + 0.5 * (w @ image)),
-                None,
-                0.0,
-            )
-        a, loss, shift = tangents(
-            p.loss,
-            p.y,
-            p.weights,
-            np.asfortranarray((p.offset + image)[:, None]),
-            p.intercept,
-            np.array([shift]),
-        )
-        return BlockPoint(x, w, image, float(loss[0]), a[:, 0], float(shift[0]))
-
-    def gradient(self, point):
-        """Gradient of the loss by column, (m,)."""
-        return point.image - self.q if self.quadratic else self.Z @ point.slopes
 
     def penalty(self, x):
         """The penalty of (S)."""
@@ -205,11 +159,7 @@ class Subproblem:
         """The proximal step from v by tau, which grows until the loss is below its quadratic
         model.
         """
-        noise = 1e-13 * (
-            abs(v.smooth)
-            if not self.quadratic
-            else self.model.half_square + float(np.abs(self.q * v.w).sum())
-        )
+        noise = 1e-13 * self.noise(v)
         for _ in range(STEP_TRIALS):
             u = v.x - g[self.slot] / self.tau
             if self.lambda1:
@@ -236,15 +186,7 @@ class Subproblem:
         square = float(direction @ direction)
         if not square > 0.0:
             return 1.0
-        w = self.sums(direction)
-        ahead = self.product(w)
-        if self.quadratic:
-            return float(w @ ahead) / square
-        if self.dual.least > 0.0:
-            # curvature of the loss at most 1 / least: above the one needed, and never far
-            return float(self.problem.weights @ (ahead * ahead)) / (square * self.dual.least)
-        _, v = self.derivatives(self.x)
-        return float(v @ (ahead * ahead)) / square
+        return self.curvature(self.sums(direction)) / square
 
     def descend(self, floor, poll):
         """Accelerated steps until the gap of (S) is `allowed` beside the bound `floor` of (R), or
@@ -341,21 +283,116 @@ class Subproblem:
             np.maximum((1.0 - part) * shares(norms, self.budget), 1e-12),
         )
 
+    def split_up(self):
+        """(blocks, forced coefficients) of the current point; blocks without any coefficients are
+        left out.
+        """
+        norms, blocks = self.norms(self.x.x), self.blocks._replace(v=self.x.x[: self.split])
+        return blocks.only(norms > 1e-7 * float(np.sqrt(norms @ norms))), self.x.x[self.split :]
+
+
+class SquaredSubproblem(Subproblem):
+    """(S) with a squared loss, on the Gram matrix of the columns, or with many columns on their
+    rows.
+    """
+
+    def hold(self, at):
+        """Hold the columns at these places: G, or Z in units of the roots of the weights."""
+        model = self.model
+        self.q = model.q[at]
+        if self.wide:
+            self.Z = model.Z[at] * np.sqrt(self.problem.weights)
+        else:
+            self.G = model.G[np.ix_(at, at)]
+
+    def product(self, w):
+        """The image G w of coefficients by column."""
+        return self.Z @ (w @ self.Z) if self.wide else self.G @ w
+
+    def valued(self, x, w, image, shift):
+        """The point of coefficients whose image is known."""
+        loss = float(self.model.half_square - self.q @ w + 0.5 * (w @ image))
+        return BlockPoint(x, w, image, loss, None, 0.0)
+
+    def gradient(self, point):
+        """Gradient of the loss by column, (m,)."""
+        return point.image - self.q
+
+    def noise(self, point):
+        """The size of what the loss at a point is summed from."""
+        return self.model.half_square + float(np.abs(self.q * point.w).sum())
+
+    def curvature(self, w):
+        """The second derivative of the loss along w."""
+        return float(w @ self.product(w))
+
     def newton(self, point, d):
-        """The point after a Newton step on w with the ridge r sum_j w_j^2 / d_j, halved until that
-        falls; exact for a squared loss. x stays, and so does all where rounding hides r.
+        """The point at the best w with the ridge r sum_j w_j^2 / d_j. x stays, and so does all
+        where rounding hides r.
         """
         root, p = np.sqrt(d), self.problem
-        if self.quadratic:
-            if self.wide:  # (A A' + 2 r I)^-1 A y = A (A'A + 2 r I)^-1 y
-                A = root[:, None] * self.Z
-                u = solution(ridged(A.T @ A, self.ridge), np.sqrt(p.weights) * p.y)
-                u = None if u is None else A @ u
-            else:
-                u = solution(ridged(root[:, None] * self.G * root, self.ridge), root * self.q)
-            return (
-                point if u is None else self.valued(point.x, root * u, self.product(root * u), 0.0)
-            )
+        if self.wide:  # (A A' + 2 r I)^-1 A y = A (A'A + 2 r I)^-1 y
+            A = root[:, None] * self.Z
+            u = solution(ridged(A.T @ A, self.ridge), np.sqrt(p.weights) * p.y)
+            u = None if u is None else A @ u
+        else:
+            u = solution(ridged(root[:, None] * self.G * root, self.ridge), root * self.q)
+        return point if u is None else self.valued(point.x, root * u, self.product(root * u), 0.0)
+
+    def slopes(self):
+        """(n,) weights times the loss's slopes at the current point."""
+        p = self.problem
+        return p.weights * (self.x.w @ self.model.Z[self.model.where[self.used]] - p.y)
+
+
+class RowSubproblem(Subproblem):
+    """(S) with a loss other than the squared one, on the rows of the columns."""
+
+    def hold(self, at):
+        """Hold the columns at these places."""
+        self.Z = self.model.Z[at]
+
+    def product(self, w):
+        """The predictor (n,) of coefficients by column."""
+        return w @ self.Z
+
+    def valued(self, x, w, image, shift):
+        """The point of coefficients whose predictor is known, at the best intercept, sought from
+        shift.
+        """
+        p = self.problem
+        a, loss, shift = tangents(
+            p.loss,
+            p.y,
+            p.weights,
+            np.asfortranarray((p.offset + image)[:, None]),
+            p.intercept,
+            np.array([shift]),
+        )
+        return BlockPoint(x, w, image, float(loss[0]), a[:, 0], float(shift[0]))
+
+    def gradient(self, point):
+        """Gradient of the loss by column, (m,)."""
+        return self.Z @ point.slopes
+
+    def noise(self, point):
+        """The size of what the loss at a point is summed from."""
+        return abs(point.smooth)
+
+    def curvature(self, w):
+        """The second derivative of the loss along w, or a bound on it."""
+        ahead = self.product(w)
+        if self.dual.least > 0.0:
+            # curvature of the loss at most 1 / least: above the one needed, and never far
+            return float(self.problem.weights @ (ahead * ahead)) / self.dual.least
+        _, v = self.derivatives(self.x)
+        return float(v @ (ahead * ahead))
+
+    def newton(self, point, d):
+        """The point after a Newton step on w with the ridge r sum_j w_j^2 / d_j, halved until that
+        falls. x stays, and so does all where rounding hides r.
+        """
+        root, p = np.sqrt(d), self.problem
         _, v = self.derivatives(point)
         A = self.Z * (root[:, None] * np.sqrt(v))
         if p.intercept and v.sum() > 0.0:
@@ -388,14 +425,4 @@ class Subproblem:
 
     def slopes(self):
         """(n,) weights times the loss's slopes at the current point."""
-        if not self.quadratic:
-            return self.x.slopes
-        p = self.problem
-        return p.weights * (self.x.w @ self.model.Z[self.model.where[self.used]] - p.y)
-
-    def split_up(self):
-        """(blocks, forced coefficients) of the current point; blocks without any coefficients are
-        left out.
-        """
-        norms, blocks = self.norms(self.x.x), self.blocks._replace(v=self.x.x[: self.split])
-        return blocks.only(norms > 1e-7 * float(np.sqrt(norms @ norms))), self.x.x[self.split :]
+        return self.x.slopes

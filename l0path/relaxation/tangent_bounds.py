@@ -19,7 +19,7 @@ from ..core.status import FitStatus
 from ..problem.several import has_free_number, log_losses, probabilities
 from ..problem.verbs import derivatives
 from . import bounds
-from .path_bounds import bounded, standardized
+from .path_bounds import bounded, rows_of_slices, standardized
 
 SUMMED = 1e-12  # of what a bound is summed from
 POLISHED = 8  # Newton steps of the intercepts alone
@@ -31,13 +31,11 @@ def bound_by_tangents(problem, solutions, poll):
     are those at the fits of a slice, each for all of its sizes: a read of X for a slice. poll():
     asked before every read, True ends it.
     """
-    for number in dict.fromkeys(s.slice for s in solutions):
-        rows = [i for i, s in enumerate(solutions) if s.slice == number]
-        finite = [i for i in rows if solutions[i].status != FitStatus.SEPARATED]
-        if not finite or poll():
+    for _, rows in rows_of_slices(solutions):
+        if poll():
             continue
-        few = [solutions[i] for i in finite]
-        for i, bound in zip(finite, tangent_bounds(problem, few), strict=True):
+        few = [solutions[i] for i in rows]
+        for i, bound in zip(rows, tangent_bounds(problem, few), strict=True):
             solutions[i] = bounded(problem, solutions[i], bound)
     if any(math.isnan(s.lower_bound) for s in solutions if s.status != FitStatus.SEPARATED):
         return [
@@ -50,7 +48,6 @@ def bound_by_tangents(problem, solutions, poll):
 def tangent_bounds(problem, solutions):
     """(t,) the largest bound of every solution of a slice; -inf for none."""
     tangents = _tangents_of_rows if problem.by_rows else _tangents
-    tangents = tangents if problem.turn is None else _tangents_of_responses
     base, gains, margin = tangents(problem, solutions)
     base = base - gains[problem.forced].sum(axis=0) - margin
     gains, factor = _of_units(problem, gains)
@@ -82,18 +79,40 @@ def _tangents(problem, solutions):
     rounding leaves (t,)).
     """
     p, lambda1, lambda2 = problem, solutions[0].lambda1, solutions[0].lambda2
-    slopes, base, size = np.empty((len(solutions), p.X.n)), [], []
-    room = np.empty(p.X.n)
-    for one, s in zip(slopes, solutions, strict=True):
+    turn = np.eye(1) if p.turn is None else p.turn
+    slopes, base, size = [], [], []
+    for s in solutions:
         support, b = standardized(p, s)
-        move = p.X.columns(support) @ b if support.size else np.zeros(p.X.n)
-        value = derivatives(p.loss, p.y, p.offset + move, p.weights, one, room)
-        base.append(value - one @ move)
-        size.append(abs(value) + np.abs(one) @ np.abs(move))
-    g = p.X.correlate(np.ascontiguousarray(slopes.T))
-    gains = _lowered(g, (lambda1, lambda2), p.lower[:, None], p.upper[:, None])
-    gains = np.where(p.usable[:, None], gains, 0.0)
+        move = p.X.columns(support) @ b if support.size else np.zeros((p.X.n, *b.shape[1:]))
+        value, one = _value_and_slopes(p, move, s)
+        slopes.append(one)
+        base.append(value - np.vdot(one, move))
+        size.append(abs(value) + np.vdot(np.abs(one), np.abs(move)))
+    g = p.X.correlate(np.column_stack(slopes)).reshape(p.X.p, len(solutions), -1)
+    weights = 1.0
+    if not p.loss.traits.by_class and (lambda1 or p.boxed):  # of each response
+        weights = np.diagonal(turn) ** -2.0
+        g = g @ turn
+    elif lambda1 and has_free_number(p.loss):  # each class has a coefficient
+        g = g @ turn
+    gains = _lowered(g, (lambda1, lambda2), p.lower[:, None, None], p.upper[:, None, None])
+    gains = np.where(p.usable[:, None], (weights * gains).sum(axis=2), 0.0)
     return np.array(base), gains, SUMMED * (np.array(size) + gains.max(axis=0, initial=0.0))
+
+
+def _value_and_slopes(problem, move, solution):
+    """(value, slopes) of the loss at predictors `move`, (n,) or (n, q), of a solution and the best
+    intercepts; -inf for the value where these were not found.
+    """
+    if problem.quadratic:
+        return _of_squares(problem, move)
+    if problem.of_each:
+        return _of_each(problem, move, solution)
+    if problem.loss.traits.by_class:
+        return _of_classes(problem, move, solution)
+    slopes, room = np.empty((2, move.size))
+    eta = problem.offset + move
+    return derivatives(problem.loss, problem.y, eta, problem.weights, slopes, room), slopes
 
 
 def _lowered(g, shrinkage, lower, upper):
@@ -119,33 +138,7 @@ def _tangents_of_rows(problem, solutions):
     return points.constant, np.column_stack(gains), dual.gamma * points.size
 
 
-def _tangents_of_responses(problem, solutions):
-    """As `_tangents`, for several responses or classes."""
-    p, lambda1, lambda2 = problem, solutions[0].lambda1, solutions[0].lambda2
-    slopes, base, size = [], [], []
-    for s in solutions:
-        kept = p.usable[s.support]
-        support = s.support[kept]
-        b = s.beta[kept] * p.X.scale[support][:, None] @ np.linalg.pinv(p.turn)
-        move = p.X.columns(support) @ b if support.size else np.zeros((p.X.n, len(p.turn)))
-        of = _of_squares if p.quadratic else _of_each if p.of_each else _of_classes
-        value, one = of(p, move, s)
-        slopes.append(one)
-        base.append(value - (one * move).sum())
-        size.append(abs(value) + np.abs(one * move).sum())
-    g = p.X.correlate(np.hstack(slopes)).reshape(p.X.p, len(solutions), -1)
-    weights = 1.0
-    if not p.loss.traits.by_class and (lambda1 or p.boxed):  # of each response
-        weights = np.diagonal(p.turn) ** -2.0
-        g = g @ p.turn
-    elif lambda1 and has_free_number(p.loss):  # each class has a coefficient
-        g = g @ p.turn
-    gains = _lowered(g, (lambda1, lambda2), p.lower[:, None, None], p.upper[:, None, None])
-    gains = np.where(p.usable[:, None], (weights * gains).sum(axis=2), 0.0)
-    return np.array(base), gains, SUMMED * (np.array(size) + gains.max(axis=0, initial=0.0))
-
-
-def _of_squares(problem, move, _solution):
+def _of_squares(problem, move):
     """(value, slopes (n, q)) of the squared loss at predictors move (n, q); columns and responses
     are centered, so that the best intercept is 0.
     """

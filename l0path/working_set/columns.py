@@ -66,6 +66,15 @@ def independent_count(length):
     return np.count_nonzero(length > NO_LENGTH)
 
 
+def combinations(A, rank):
+    """(c, gap, size) of the columns of A from `rank` on as combinations of those before: their
+    coefficients, what these leave of them, and the size of what is subtracted.
+    """
+    c = np.linalg.lstsq(A[:, :rank], A[:, rank:], rcond=None)[0]
+    gap = np.linalg.norm(A[:, rank:] - A[:, :rank] @ c, axis=0)
+    return c, gap, 1.0 + np.abs(c).sum(axis=0)
+
+
 def orthogonal_basis(Z):
     """(columns (k, n), R (k, k)) with Z = R' columns, which are orthogonal and of unit mean square;
     None for columns Z (k, n) that are dependent.
@@ -138,6 +147,15 @@ class WorkingColumns:
     def negligible_ridge(self, lambda2):
         """Whether a ridge is too small to set near combinations apart in a Gram matrix."""
         return 2.0 * lambda2 <= APART**2 * float(self.problem.square.max(initial=0.0))
+
+    def near_columns(self, lambda2):
+        """How many working columns, those that are new included, are in near combinations that no
+        ridge sets apart.
+        """
+        if not self.negligible_ridge(lambda2):
+            return 0
+        self.find_near()
+        return 0 if self.near is None else self.near.size
 
     def hidden(self, support, lambda2):
         """Whether near combinations are in a support that no ridge sets apart."""
@@ -267,9 +285,7 @@ class WorkingColumns:
         _, order, rank, _ = lapack.dpstrf(H, tol=APART**2, lower=1)
         order = few[order - 1]
         A = (self.Z[order] * np.sqrt(self.problem.weights)).T * unit[order]
-        c = np.linalg.lstsq(A[:, :rank], A[:, rank:], rcond=None)[0]
-        gap = np.linalg.norm(A[:, rank:] - A[:, :rank] @ c, axis=0)
-        size = 1.0 + np.abs(c).sum(axis=0)
+        c, gap, size = combinations(A, rank)
         least = max(2.0 / CONDITION, self.problem.rounding(self.W[few]))
         near = gap > size * least
         # a difference in rows of next to no weight is lost in sums, and counts
@@ -293,9 +309,8 @@ class WorkingColumns:
         w = self.problem.weights
         A = self.Z[order][:, w > 0].T
         A = A / np.linalg.norm(A, axis=0).clip(1e-300)
-        c = np.linalg.lstsq(A[:, :rank], A[:, rank:], rcond=None)[0]
-        gap = np.linalg.norm(A[:, rank:] - A[:, :rank] @ c, axis=0)
-        return gap > (1.0 + np.abs(c).sum(axis=0)) * least
+        _, gap, size = combinations(A, rank)
+        return gap > size * least
 
     def _paired(self, G, unit):
         """Positions of the working columns that are nearly equal or opposite to another one. Those

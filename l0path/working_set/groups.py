@@ -13,6 +13,7 @@ from ..core.dispatch import njit
 from ..core.status import FitStatus
 from ..formula.hierarchy import NoHierarchy
 from ..problem.dependence import LEAST_EIGENVALUE, from_rows
+from ..problem.problem import GroupFit
 from .curvature import curved
 from .least_squares import inverse_by_rows
 from .linear_algebra import COLLINEAR
@@ -22,29 +23,6 @@ BLOCK_TASKS = 32  # of a read of all groups for each thread at most
 GROUP_ENTRIES = 1 << 17
 RIDGE_SHARE = 1e-8  # share of the largest square of a column that a ridge must be for that
 INVERSES = 64  # that are held
-
-
-class GroupFit(NamedTuple):
-    """A `Fit` with its groups, ascending, forced features included; support is the union of their
-    usable columns.
-    """
-
-    support: np.ndarray
-    b: np.ndarray
-    b0: float
-    value: float
-    flags: tuple
-    groups: np.ndarray
-
-    @property
-    def units(self):
-        """The units that sizes count: the groups."""
-        return self.groups
-
-    @property
-    def key(self):
-        """The groups as bytes."""
-        return self.groups.tobytes()
 
 
 class GroupQuadratic(NamedTuple):

@@ -20,7 +20,8 @@ LEAST_CURVATURE = 1e-8  # of the largest, which every row keeps in a quadratic m
 # what these say
 CURVED = 1e-13
 ANY = 1e-300  # the curvature of a row whose slope has vanished, too
-MOST_DAMPING = 1.0  # a step with more curvature than this share of the largest promises too little
+SHORTEST = 1e-3  # share of an undamped step, below which damped ones are tried
+TRUSTED = 0.75  # share of the promised decrease after which damping ends
 
 
 def least_squares(A, y, lambda1, lower, upper, start):
@@ -166,8 +167,8 @@ def from_rows(problem, Z, lambda1, lambda2, *, bounds, start, max_iter):
     """The restricted optimum of any loss that has curvatures, by Newton steps each of which is a
     `least_squares` problem on the rows.
 
-    A step that does not lower the objective is repeated with curvature added to every row, which
-    damps what is fitted and not the coefficients.
+    A step that does not lower the objective is shortened and, where that does not help, repeated
+    with curvature added to every row, which damps what is fitted and not the coefficients.
 
     Parameters
     ----------
@@ -186,7 +187,7 @@ def from_rows(problem, Z, lambda1, lambda2, *, bounds, start, max_iter):
     b0 : float
     value : float
     optimal : bool
-        Whether a step promises next to nothing any more.
+        Whether a step that is not damped promises next to nothing any more.
     """
     p, k, coupled = problem, Z.shape[0], problem.loss.traits.coupled
     seen = np.ones(p.X.n, dtype=bool) if coupled else p.weights > 0.0
@@ -207,10 +208,21 @@ def from_rows(problem, Z, lambda1, lambda2, *, bounds, start, max_iter):
     def shrinkage(x):
         return float(l1 @ np.abs(x)) + lambda2 * float(x[:k] @ x[:k])
 
-    eta = fixed + A @ x
-    F, optimal = mean_loss(p.loss, y, eta, weights) + shrinkage(x), False
+    def at(x):
+        """(x, predictors, F) at coefficients x."""
+        eta = fixed + A @ x
+        return x, eta, mean_loss(p.loss, y, eta, weights) + shrinkage(x)
+
+    def rounding(x):
+        """What rounding leaves of the predictors (n,)."""
+        return EPS * (np.abs(fixed) + np.abs(A) @ np.abs(x))
+
+    (x, eta, F), optimal, beside_jumps = at(x), False, False
     for _ in range(max_iter if np.isfinite(F) else 0):
         derivatives_with_sizes(p.loss, y, eta, weights, slopes, curvatures)
+        if beside_jumps:
+            off = 4.0 * rounding(x)
+            _go_beyond_jumps(p.loss, y, weights, (eta - off, eta + off), slopes, curvatures)
         level = abs(F) + float(np.abs(slopes * eta).sum()) + 1e-300
         about = abs(F) + float(np.abs(slopes * (eta - origin(p.loss, slopes, eta))).sum()) + 1e-300
         if coupled:
@@ -218,7 +230,8 @@ def from_rows(problem, Z, lambda1, lambda2, *, bounds, start, max_iter):
         else:
             most = _most_curved(p, curvatures, y, weights)
             kept = curvatures + _least_curved(p.loss, most, slopes)
-        for _attempt in range(30):
+        undamped = None  # what a step promises without damping, once that is asked for
+        for _attempt in range(1 if beside_jumps else 30):
             if coupled:
                 M, from_x = model(damping)
             else:
@@ -228,19 +241,48 @@ def from_rows(problem, Z, lambda1, lambda2, *, bounds, start, max_iter):
             new, _ = least_squares(np.vstack([M, ridge]), rows, l1, low, high, x)
             move = M @ (new - x)
             promised = shrinkage(x) - shrinkage(new) - float(from_x @ move + 0.5 * move @ move)
-            ahead = fixed + A @ new
-            after = mean_loss(p.loss, y, ahead, weights) + shrinkage(new)
-            if after <= F - 1e-4 * promised or promised <= LEAST_PROMISE * about:
+            end, share = at(new), 1.0
+            if damping <= least:
+                undamped = promised
+                while not end[2] <= F - 1e-4 * share * promised and share > SHORTEST:
+                    share *= 0.5
+                    end = at(x + share * (new - x))
+            after = end[2]
+            if after <= F - 1e-4 * share * promised or promised <= LEAST_PROMISE * about:
                 break
             damping = 10.0 * damping if coupled else max(10.0 * damping, 1e-3)
-        optimal = promised <= OPTIMAL * about and not (coupled and damping > MOST_DAMPING)
-        idle = 0 if F - after > EPS * level else idle + 1
+        gain, noise = F - after, float(np.abs(slopes) @ rounding(x))
+        idle = 0 if gain > EPS * level else idle + 1
         if after < F:
-            x, eta, F = new, ahead, after
-        if promised <= LEAST_PROMISE * about or idle > 1:
-            break
-        damping = max(0.03 * damping, least)
+            x, eta, F = end
+        trusted, ended = gain > TRUSTED * promised, promised <= LEAST_PROMISE * about or idle > 1
+        if beside_jumps:
+            if gain <= OPTIMAL * about:
+                break
+            beside_jumps = optimal = False
+        elif ended and undamped is None:
+            # beside a row far out, which damping holds, damped steps promise nothing
+            trusted = True
+        elif ended:
+            # a promise below 0 is rounding, and F is not known better than what it is summed from
+            optimal = abs(undamped) <= OPTIMAL * about + noise
+            if not p.loss.traits.jumps:
+                break
+            beside_jumps = trusted = True
+        damping = least if trusted else max(0.03 * damping, least)
     return x[:k], float(x[k]) if more else float(start[1]), float(F), bool(optimal)
+
+
+def _go_beyond_jumps(loss, y, weights, sides, slopes, curvatures):
+    """Take the curvatures on both sides of the predictors, within rounding, where they are less,
+    with the slopes there: a row far out that has its curvature on one side only seems to hold all
+    coefficients where it is, while these may go on to the other side.
+    """
+    near, v = np.empty_like(slopes), np.empty_like(curvatures)
+    for eta in sides:
+        derivatives_with_sizes(loss, y, eta, weights, near, v)
+        less = v < curvatures
+        slopes[less], curvatures[less] = near[less], v[less]
 
 
 def _most_curved(p, curvatures, y, weights):

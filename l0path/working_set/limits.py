@@ -128,33 +128,15 @@ class Left(NamedTuple):
     hessian: np.ndarray
     gone: np.ndarray
 
-
-class Separation(NamedTuple):
-    """What separation leaves of the coefficients of a model without shrinkage.
-
-    Attributes
-    ----------
-    value : float
-        The infimum of the mean loss.
-    coef, level : ndarray
-        Coefficients, and the intercept or the thresholds, at the infimum up to 1e-13. Those that
-        are infinite are finite stand-ins. coef: (k,); (k, r - 1) for several classes, each less the
-        class `base`. level: (), (1,), (r - 1,) or (K - 1,).
-    coef_sign, level_sign : ndarray
-        0 for one that has a finite value; 1 or -1 for one that is infinite with this sign; NaN for
-        one that is infinite with either sign.
-    coef_variance, level_variance : ndarray
-        Diagonals of the inverse Hessian of the mean loss on what is left of it; infinity for those
-        that are infinite. Divided by the number of rows they are squared standard errors.
-    """
-
-    value: float
-    coef: np.ndarray
-    level: np.ndarray
-    coef_sign: np.ndarray
-    level_sign: np.ndarray
-    coef_variance: np.ndarray
-    level_variance: np.ndarray
+    @property
+    def variance(self):
+        """(m,) the diagonal of the inverse Hessian of the mean loss, infinity for parameters that
+        are infinite. Divided by the number of rows they are squared standard errors.
+        """
+        step = np.linalg.lstsq(self.hessian, self.root.T, rcond=None)[0]
+        out = np.einsum("ij,ji->i", self.root, step)
+        out[self.sign != 0.0] = np.inf
+        return out
 
 
 def left_of(loss, y, X, *, intercept=True, weights=None, offset=None, base=0):
@@ -218,26 +200,6 @@ def left_of(loss, y, X, *, intercept=True, weights=None, offset=None, base=0):
         V.T @ _terms_left(rows, Z, face)(limit.x * unit)[2] @ V,
         face.gone,
     )
-
-
-def separation_of(loss, y, X, **more):
-    """The `Separation` of a loss without shrinkage on columns X, from the arguments of `left_of`;
-    None where there is an optimum, or linear programs do not tell.
-    """
-    left = left_of(loss, y, X, **more)
-    if left is None:
-        return None
-    step = np.linalg.lstsq(left.hessian, left.root.T, rcond=None)[0]
-    variance = np.einsum("ij,ji->i", left.root, step)
-    variance[left.sign != 0.0] = np.inf
-    k = np.shape(X)[1]
-    shape = (k,) if np.ndim(y) == 1 else (k, np.shape(y)[1] - 1)
-    parts = [
-        (one[: left.coefs].reshape(shape), one[left.coefs :])
-        for one in (left.params, left.sign, variance)
-    ]
-    (coef, level), (coef_sign, level_sign), (coef_variance, level_variance) = parts
-    return Separation(left.value, coef, level, coef_sign, level_sign, coef_variance, level_variance)
 
 
 def _asked(face, mean, k, width, ordered, D):

@@ -14,6 +14,7 @@ from ..problem.verbs import coupling_of_rows, hessian_of_rows, rank_of
 # combination of it. Without lambda1 and box it cannot improve a model with that support; with them
 # it can (`dependent` in kernels), and is ranked by the step of its coefficient alone
 COLLINEAR = 1e-9
+WEAK = 1e-13  # of a diagonal entry: a smaller pivot is rounding
 SAFE_RIDGE = 1e-10  # of a diagonal entry: with it dependent columns have an inverse
 NO_CURVATURE = 1e-20  # of the mean diagonal entry
 
@@ -58,7 +59,7 @@ def _factor_row(A, i, first):
     t = A[i, i]
     for l in range(i):
         t -= A[i, l] * A[i, l]
-    weak = t <= 1e-13 * diagonal or not t > 0.0
+    weak = t <= WEAK * diagonal or not t > 0.0
     A[i, i] = math.sqrt(1e300 if weak else t)  # the unknown of a weak row becomes zero
     return 1 if weak else 0
 

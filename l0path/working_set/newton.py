@@ -326,7 +326,7 @@ def refit(rows, S, shrunk, box, x, stopping, eta):
     """
     n, capped = rows.y.size, stopping.capped
     model, reference = begin(rows, S, shrunk, box, x)
-    work, held, span = row_work(rows, x.size, S.size, eta), filled(x.size, 0.0), np.empty(2)
+    work, held, span = row_work(rows, S.size, eta), filled(x.size, 0.0), np.empty(2)
     F = value_at(rows, S, model, x, eta)
     if F > stopping.highest:
         return ASTRAY, F, np.inf
@@ -439,7 +439,7 @@ def inverse_hessian(rows, S, lambda2, x, at, B, step):
     k, m = S.size, x.size
     box = Box(filled(k, -np.inf), filled(k, np.inf))
     model, _ = begin(rows, S, Shrinkage(0.0, lambda2), box, x)
-    own = row_work(rows, m, k, eta)
+    own = row_work(rows, k, eta)
     work = RowWork(slopes, curvatures, eta, own.end, own.scratch, own.sums, own.block)
     gradient(rows, S, model, slopes)
     hessian(rows, S, model, work, eta)
@@ -452,8 +452,8 @@ def inverse_hessian(rows, S, lambda2, x, at, B, step):
 
 
 @njit
-def row_work(rows, m, k, eta):
-    """The `RowWork` of m coefficients of k columns."""
+def row_work(rows, k, eta):
+    """The `RowWork` of k columns."""
     n = rows.y.size
     q = eta.size // n
     pairs, parts = (q * (q + 1)) // 2, k if q > 1 else 0

@@ -48,7 +48,7 @@ def null_gradient(model, null):
     return np.where(problem.usable, -problem.X.correlate(slopes).T, 0.0).T
 
 
-def seed(model, null, max_k, lambda1, extra=()):
+def seed(model, null, max_k, extra=()):
     """Put the forced columns, `extra` and the most correlated columns into W."""
     problem = model.problem
     g = null_gradient(model, null)

@@ -62,6 +62,11 @@ def branch(node, losses):
     return None
 
 
+def has_verbs(node):
+    """Whether the methods of a class are verbs, see `core.dispatch.with_verbs`."""
+    return any(ast.unparse(one) in ("named", "with_verbs") for one in node.decorator_list)
+
+
 def descendants(roots, bases):
     """The names of the classes that have one of the roots among their ancestors, and the roots."""
     found = set(roots)
@@ -102,13 +107,20 @@ def counts(folder):
     functions = [n for _, n in nodes if isinstance(n, ast.FunctionDef)]
     losses = {n.name for _, n in nodes if isinstance(n, ast.ClassDef) and has_traits(n)}
     marks = Counter(mark for f in functions for mark in decorators(f))
+    generic = ("generic", "generic_in_python", "singledispatch")
+    verbs = {f.name for f in functions if any(mark in generic for mark in decorators(f))}
+    spoken = [c for _, c in nodes if isinstance(c, ast.ClassDef) and has_verbs(c)]
+    methods = [f.name for c in spoken for f in c.body if isinstance(f, ast.FunctionDef)]
     out = {
         "files": len(sources),
         "code lines": sum(lines.values()),
         "code lines of compiled/": sum(n for m, n in lines.items() if ".compiled." in m),
         "kernels (@njit)": marks["njit"],
-        "verbs (generic, singledispatch)": marks["generic"] + marks["singledispatch"],
-        "implementations of verbs": sum(n for mark, n in marks.items() if ".register" in mark),
+        "verbs of losses and penalties": len(verbs),
+        "implementations of verbs, as methods": sum(name in verbs for name in methods),
+        "implementations of verbs, registered": sum(
+            n for mark, n in marks.items() if ".register" in mark
+        ),
         "functions named _": sum(f.name == "_" for f in functions),
         "calls of locals()": sum(
             isinstance(n, ast.Call) and ast.unparse(n) == "locals()" for _, n in nodes

@@ -11,16 +11,15 @@ import numpy as np
 from common import INSTANCES, agreement, arguments, instance, smaller
 
 import l0path
+from l0path.algorithms import operators
+from l0path.algorithms.one_size import solve_size
 from l0path.core.control import Clock
 from l0path.engine.protocols import Session, Slice
 from l0path.engine.request import request
-from l0path.engine.size_path import SizePath
 from l0path.engine.strategies.columns import ColumnExchanges
 from l0path.exchange.local_search import pairs_tried
 from l0path.exchange.ranking import Wanted
 from l0path.exchange.verification import violators
-from l0path.first_order import operators
-from l0path.first_order.one_size import solve_size
 from l0path.problem.penalties import separable
 from l0path.problem.problem import pose
 from l0path.solvers import DualIHT, FeatureGenerating, LocalSearch, PrimalDual, ProjectedGradient
@@ -146,18 +145,18 @@ def supports_of(problem, path, ridge, K):
     supports = {s.k: s.support for s in path._solutions if s.k}
     part, starting = Slice(0.0, ridge, K), Session(Clock(), supports=tuple(supports.values()))
     engine = ColumnExchanges(model, part, LocalSearch(), starting)
-    seed(model, engine.pool.fits[0], K, 0.0)
+    seed(model, engine.pool.fits[0], K)
     alone = {k: polished(engine, support) for k, support in supports.items()}
     swept, joined = (
         ColumnExchanges(make_model(problem), part, LocalSearch(), session)
         for session in (starting, Session(Clock()))
     )
-    SizePath(swept).run()
-    SizePath(joined).run()
+    swept.run()
+    joined.run()
     again = ColumnExchanges(joined.model, part, LocalSearch(), starting)
     for fit in joined.pool.fits.values():
         again.pool.update(fit)
-    SizePath(again).run()
+    again.run()
     return alone, values_of(swept.pool.fits), values_of(again.pool.fits)
 
 

@@ -113,7 +113,7 @@ def with_companion(repeats):
         plain = {**os.environ, "PYTHONPATH": ""}
         for command in (
             ["install", str(ROOT)],
-            ["wheel", "--no-deps", "--wheel-dir", folder, str(ROOT / "kernels")],
+            ["wheel", "--no-deps", "--wheel-dir", folder, str(ROOT / "companion")],
             ["install", "--no-index", "--no-deps", "--find-links", folder, "l0path-kernels"],
         ):
             pip = [python, "-m", "pip", "--quiet", "--disable-pip-version-check", *command]

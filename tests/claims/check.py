@@ -179,11 +179,25 @@ def _numbers(d, row, report):
     slack = 1e-9 * (1 + np.abs(row.beta.T))
     out = (row.beta.T < r["lower"] - slack) | (row.beta.T > r["upper"] + slack)
     report.say("box", bool(out.any()), f"{row}: {row.beta}")
-    allowed = row.use[0, : row.beta.size]
+    chosen = row.chosen if d.units is None else [j for g in row.chosen for j in d.units[g]]
+    more = np.isin(np.arange(o.p), chosen) & _varies_in_last_digits(r)
+    allowed = row.use[0, : row.beta.size] | np.repeat(more, row.beta.size // o.p)
     report.say("support", bool((row.beta.ravel()[~allowed] != 0).any()), f"{row}: {row.beta}")
     report.say("hierarchy", not row.truth.kept[row.number], f"{row}")
     report.say("size", m.k != len(row.chosen), f"{row}")
     report.say("not a number", bool(np.isnan([m.objective, m.loss]).any()), f"{row}")
+
+
+def _varies_in_last_digits(record):
+    """(p,) which columns are constant to us, and none to the package: they vary by more than eight
+    roundings of their own, as sums of larger numbers that cancel do.
+    """
+    w = record["weights"]
+    mean = np.average(record["X"], axis=0, weights=w)
+    deviation = np.sqrt(np.average((record["X"] - mean) ** 2, axis=0, weights=w))
+    return (deviation > 8 * np.finfo(float).eps * np.abs(mean)) & (
+        deviation <= 1e-13 * np.abs(mean)
+    )
 
 
 def _converged(d, row, report):

@@ -19,12 +19,13 @@ from l0path.compiled import KernelCache, call_at, reach
 from l0path.core import dispatch
 from l0path.exchange import trials
 from l0path.problem import verbs
-from l0path.problem.coupled.event_times import cox_of
+from l0path.problem.coupled.cox import cox_of
 from l0path.problem.coupled.ordinal import Ordinal
 from l0path.problem.losses import NAMES, Huber, Logistic, Poisson, Squared, make_loss
 from l0path.working_set import refits
 
 N = 40
+PLACES = {one.verb: place for place, one in enumerate(verbs.BY_ADDRESS)}
 RNG = np.random.default_rng(3)
 RESPONSES = {
     "real": RNG.standard_normal(N),
@@ -82,9 +83,9 @@ def test_what_a_loss_has_not_is_known_without_code():
     y, eta, weights = RESPONSES["real"], 0.3 * RNG.standard_normal(N), np.full(N, 1.0 / N)
     H, out = np.full((1, N), 7.0), np.full(2, 9.0)
     usual, all_of_it = (verbs.loss_data(Huber(1.0), *rare) for rare in ((), [verbs.along_a_column]))
-    places = [verbs.PLACES[one] for one in (verbs.origin_of, verbs.hessian_of_rows)]
+    places = [PLACES[one] for one in (verbs.origin_of, verbs.hessian_of_rows)]
     assert not usual.at[places].any() and not all_of_it.at[places].any()
-    place = verbs.PLACES[verbs.along_a_column]
+    place = PLACES[verbs.along_a_column]
     assert usual.at[place] == 0 != all_of_it.at[place]
     origin, bound, along = bound_and_line(all_of_it, y, eta, weights, H, out)
     assert origin == 0.0 and (H == 7.0).all() and bound == pytest.approx(0.0, abs=1e-12)
@@ -94,7 +95,7 @@ def test_what_a_loss_has_not_is_known_without_code():
     out[:] = 9.0
     assert np.isnan(bound_and_line(usual, y, eta, weights, H, out)[2]) and (out == 9.0).all()
     # of a loss of all rows without bounds by rows
-    assert verbs.loss_data(Ordinal(4)).at[verbs.PLACES[verbs.drawn_back_rows]] == 0
+    assert verbs.loss_data(Ordinal(4)).at[PLACES[verbs.drawn_back_rows]] == 0
 
 
 def test_arguments_of_another_kind_are_no_call_of_a_verb():
@@ -171,7 +172,7 @@ def test_a_further_loss_compiles_no_kernel_of_the_search():
     l0path.fit(X, eta + RNG.standard_normal(60), loss=PseudoHuber(1.0), max_k=4)
     assert [len(kernel.signatures) for kernel in (refits.refit_in_turn, trials.attempt)] == before
     kernels = verbs.compiled_verbs(PseudoHuber, ("float",)).kernels
-    place = verbs.PLACES[verbs.value_of_rows]
+    place = PLACES[verbs.value_of_rows]
     own = kernels[place]
     assert isinstance(own._cache, NullCache) and not isinstance(own._cache, KernelCache)
     of_package = verbs.compiled_verbs(Huber, ("float",)).kernels[place]

@@ -65,7 +65,7 @@ def installed(tmp_path_factory):
     pip = (python, "-m", "pip", "--disable-pip-version-check", "--quiet")
     succeed(*pip, "install", ROOT)
     assert not list((folder / "venv").rglob("*.kernel"))  # `pip install .` compiles nothing
-    succeed(*pip, "wheel", "--no-deps", "--wheel-dir", folder, ROOT / "kernels")
+    succeed(*pip, "wheel", "--no-deps", "--wheel-dir", folder, ROOT / "companion")
     (wheel,) = folder.glob("*.whl")
     succeed(*pip, "install", wheel)
     return python, wheel

@@ -251,3 +251,14 @@ def test_category_order_rules_and_unused_categories_do_not_count():
 
 def test_two_values_under_a_real_loss_are_noted():
     assert any("two values only" in note for note in l0path.fit(X, Z, max_k=1).notes)
+
+
+@pytest.mark.parametrize("loss", ["squared", "poisson", "cox", "multinomial"])
+def test_the_only_model_without_a_chosen_feature_is_global_beside_forced_ones(loss):
+    rng = np.random.default_rng(0)
+    X, counts = rng.standard_normal((60, 4)), rng.poisson(1.0, 60)
+    y = np.column_stack([1.0 + counts, counts > 0]) if loss == "cox" else counts.clip(max=2)
+    path = l0path.fit(X, y, loss=loss, always_include=[0, 1])
+    assert path.table.optimality[0] == "global"
+    grid = l0path.fit(X, y, loss=loss, always_include=[0, 1], lambda0="grid")
+    assert loss == "squared" or "global" not in grid.table.optimality.tolist()

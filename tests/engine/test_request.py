@@ -54,6 +54,22 @@ def test_an_argument_that_a_function_does_not_have_is_refused_in_its_name(functi
             function(*sample(), n_splits=3)
 
 
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("exposure", r"write offset=numpy\.log\(exposure\)"),
+        ("var_weights", "write sample_weight="),
+        ("groups_cv", "an argument of l0path.cv_fit"),
+        ("lower_limits", "write lower="),
+        ("na_action", "a formula drops rows"),
+        ("status", "times and events are y"),
+    ],
+)
+def test_arguments_of_other_packages_are_told_what_says_the_same(name, hint):
+    with pytest.raises(TypeError, match=f"unexpected keyword argument '{name}'; .*{hint}"):
+        l0path.fit(*sample(), **{name: 1})
+
+
 def test_the_cost_of_subsamples_is_told_by_that_of_a_fit():
     with pytest.raises(TypeError, match=r"n_subsamples'; l0path\.stability_selection takes it"):
         l0path.fit_cost(*sample(), n_subsamples=50)

@@ -17,7 +17,7 @@ from test_layers import layer
 import l0path
 
 ROOT = Path(l0path.__file__).parent
-ENGINES = ("SizePath.__init__", "Lambda0Path.__init__")
+ENGINES = ("SizeStrategy.__init__", "Lambda0Path.__init__")
 MOST_CLIMBS = 2
 CASES = [
     ({}, 15),

@@ -125,6 +125,16 @@ def test_the_cv_estimators_are_cv_fit(which):
     np.testing.assert_array_equal(est.predict(X), cv.predict(X, which, type="class"))
 
 
+def test_a_splitter_of_groups_names_the_argument_of_the_estimator():
+    from sklearn.model_selection import GroupKFold
+
+    X, y = sample()
+    with pytest.raises(ValueError, match=r"takes them by fit\(X, y, groups=\.\.\.\)"):
+        l0path.L0RegressorCV(3, cv=GroupKFold(3)).fit(X, y)
+    groups = np.arange(90) // 6
+    assert l0path.L0RegressorCV(3, cv=GroupKFold(3)).fit(X, y, groups=groups).k_ <= 3
+
+
 def test_cv_estimators_take_groups_weights_and_a_grid_of_shrinkage():
     X, y = sample()
     groups, w = np.arange(90) // 6, np.random.default_rng(0).uniform(0.5, 2, 90)

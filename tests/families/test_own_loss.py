@@ -116,7 +116,7 @@ class Undecorated(NamedTuple):
         return self.factor
 
 
-def test_a_field_of_an_own_loss_is_no_array():
+def test_a_field_of_an_own_loss_is_no_array_and_no_text():
     @l0path.own_loss("of_knots")
     class OfKnots(NamedTuple):
         knots: object
@@ -130,7 +130,7 @@ def test_a_field_of_an_own_loss_is_no_array():
         def curvature(self, y, eta):
             return 2.0 * self.knots[0]
 
-    for knots in (np.ones(1), [1.0]):
+    for knots in (np.ones(1), [1.0], "1.0"):
         with pytest.raises(TypeError, match="field knots of OfKnots must be a number"):
             request(COLUMN, COUNTS, loss=OfKnots(knots))
     loss = OfKnots((1.0,))

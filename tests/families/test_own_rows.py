@@ -20,7 +20,7 @@ from own_rows import EQUAL, Breslow, N, Ranking, RowByRow, Sum, decorated, kind_
 import l0path
 from l0path.cross_validation.scoring import HeldOutRows, UndefinedScore, metric_of, score
 from l0path.engine.request import request
-from l0path.problem.coupled.event_times import cox_of
+from l0path.problem.coupled.cox import cox_of
 from l0path.problem.families.own import take_undecorated
 from l0path.problem.verbs import mean_loss
 

@@ -101,7 +101,7 @@ def test_what_is_not_served_is_refused_before_x_is_read():
     ):
         with pytest.raises(ValueError, match=words):
             l0path.fit(X, y, loss=loss, **arguments)
-    with pytest.raises(ValueError, match="split_inference needs a likelihood"):
+    with pytest.raises(ValueError, match="does not have; use a loss of the package"):
         l0path.split_inference(X, y, loss=loss, k=1)
 
 

@@ -461,6 +461,22 @@ def test_as_many_coefficients_as_rows_have_no_robust_standard_errors(loss):
             path.model(k=4).refit(cov_type="HC1")
 
 
+@pytest.mark.parametrize("loss", ["squared", "poisson", "weibull"])
+def test_refits_keep_the_labels_of_the_rows_of_the_fit(loss, tmp_path):
+    frame = table().set_index(pd.Index([f"r{i}" for i in range(90)]))
+    y = {"squared": frame["real"], "poisson": frame["count"]}.get(loss)
+    if y is None:
+        y = pd.DataFrame({"time": np.exp(frame["real"]), "event": np.arange(90) % 3 > 0})
+    path = l0path.fit(frame[list("abcd")], y, loss=loss, max_k=2)
+    path.save(tmp_path / "path.npz", data=True)
+    for one in (path, l0path.load(tmp_path / "path.npz")):
+        assert one.model(k=2).refit().model.data.row_labels.equals(frame.index)
+    if loss == "squared":  # rows that a formula drops leave gaps
+        gaps = frame.assign(a=frame["a"].where(frame["a"] < 1.0))
+        left = l0path.fit("real ~ a + b", gaps).model(k=1).refit().resid
+        assert left.index.equals(gaps.index[gaps["a"].notna()])
+
+
 @pytest.mark.parametrize("loss", ["gamma", l0path.losses.Tweedie(1.5)])
 def test_as_many_coefficients_as_rows_have_no_dispersion(loss):
     frame = table(n=5)
@@ -500,3 +516,10 @@ def test_a_gamma_regression_whose_first_steps_lead_beyond_all_numbers():
             found += 1
         np.testing.assert_allclose(model.refit().params, model.coef[["a", "b"]], rtol=1e-5)
     assert found
+
+
+def test_labels_that_are_repeated_do_not_multiply_rows():
+    """Rows of one person have one label; statsmodels joins tables of influence by labels."""
+    frame = table().set_index(np.arange(90) // 3)
+    refit = l0path.fit("real ~ a + b", frame, max_k=2).model(k=2).refit()
+    assert len(refit.resid) == len(refit.get_influence().summary_frame()) == 90

@@ -192,6 +192,8 @@ def results():
     data = l0path.datasets.load_hitters()
     path = l0path.fit(data.X.iloc[:, :6], data.y)
     return {
+        "Path": path,
+        "Model": path.model(k=2),
         "ModelSet": path.near_best(k=2, within=0.5),
         "Certificate": path.certify(k=2),
         "Summary": path.model(k=2).summary(),
@@ -211,6 +213,10 @@ def results():
         ("Certificate", "supports", r"in \.best"),
         ("Certificate", "optimal", r"write \.proven"),
         ("Summary", "pvalues", r"refit\("),
+        ("Path", "bic", r"score_table\(\)"),
+        ("Model", "aic", r"\.path\.score_table\(\)"),
+        ("Model", "rsquared", r"\.deviance_ratio"),
+        ("Model", "tvalues", r"\.refit\("),
         ("Summary", "xyz", "it has coef.*table"),
         ("Comparison", "supports", r"write \.loc"),
         ("Comparison", "xyz", "with the columns k = 1, k = 2"),

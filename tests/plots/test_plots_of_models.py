@@ -85,3 +85,18 @@ def test_what_does_not_go_together_is_refused():
     ):
         with pytest.raises(ValueError, match=word):
             call()
+
+
+def test_long_names_leave_room_for_the_picture():
+    rng = np.random.default_rng(0)
+    names = [f"{'a name of many words ' * 15}{j}" for j in range(12)]
+    X = pd.DataFrame(rng.standard_normal((60, 12)), columns=names)
+    path = l0path.fit(X, X[names[0]] + rng.standard_normal(60), max_k=4)
+    for ax in (path.model(k=4).plot(), path.near_best(k=2, within=0.1).plot()):
+        ax.figure.canvas.draw()  # matplotlib warns where no room is left
+        texts = [text.get_text() for text in (*ax.get_xticklabels(), *ax.get_yticklabels())]
+        assert max(map(len, texts)) <= style.LABEL_LENGTH
+    with pytest.raises(
+        TypeError, match=r"kind is the first argument .* as in plot\('coef', X, y\)"
+    ):
+        path.model(k=4).plot(X)

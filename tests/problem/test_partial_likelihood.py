@@ -7,8 +7,7 @@ import pytest
 import survival
 from numba import njit
 
-from l0path.problem.coupled.event_times import cox_of
-from l0path.problem.losses import mean_of_rows, restricted
+from l0path.problem.coupled.cox import cox_of
 from l0path.problem.recession import compared_rows
 from l0path.problem.verbs import (
     Tangent,
@@ -20,6 +19,8 @@ from l0path.problem.verbs import (
     least_value,
     loss_data,
     mean_loss,
+    mean_of_rows,
+    restricted,
     slope_along,
 )
 

@@ -11,7 +11,6 @@ from scipy.optimize import minimize_scalar
 from l0path import relaxation
 from l0path.core.control import Clock
 from l0path.engine.protocols import Session, Slice
-from l0path.engine.size_path import SizePath
 from l0path.engine.strategies.columns import ColumnExchanges
 from l0path.relaxation.bounds import link
 from l0path.relaxation.safe_rules import fix_cardinality, fix_penalized
@@ -307,7 +306,7 @@ def test_checks_of_all_columns_leave_slopes_behind_that_give_the_bounds_of_a_rea
         model.seen = {}
     lambda1 = d.get("lambda1", 0.0)
     path = ColumnExchanges(model, Slice(lambda1, 0.05, 5), LocalSearch(), Session(Clock()))
-    SizePath(path).run()
+    path.run()
     fits = [(path.pool.fits[k].support, path.pool.fits[k].b) for k in range(1, 6)]
     dual = relaxation.dual_problem(problem, lambda1, 0.05)
     known, a, tau, rounding_factor = model.verified_slopes(

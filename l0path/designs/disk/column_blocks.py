@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 
 from l0path.core import threads as pool
-from l0path.designs.checks import right_hand_sides
-from l0path.designs.dense import Dense
+from l0path.designs.checks import checked_columns, right_hand_sides
+from l0path.designs.dense import Dense, dot_by_copies
 from l0path.designs.disk.sources import bytes_of_chunks, shape_of
 from l0path.designs.protocol import DesignTraits
 
@@ -245,13 +245,7 @@ class ColumnBlocks:
         """X[:, J] as a float64 copy (n, len(J)) in Fortran order; `out` of this kind is filled, if
         given. Columns asked for lately are kept, as many as an eighth of the budget holds.
         """
-        J = np.asarray(J, dtype=np.intp)
-        if J.size and (J.min() < -self.p or J.max() >= self.p):
-            raise IndexError(
-                f"column {J.max() if J.max() >= self.p else J.min()} is out of range for a design "
-                f"of {self.p} columns"
-            )
-        J = np.where(J < 0, J + self.p, J)
+        J = checked_columns(J, self.p)
         out = np.empty((self.n, J.size), order="F") if out is None else out
         most, missing = self.memory_limit // 8, []
         with self._lock:
@@ -306,12 +300,7 @@ class ColumnBlocks:
 
     def dot(self, J: np.ndarray, b: np.ndarray) -> np.ndarray:
         """X[:, J] b: (n,) for b (len(J),), (n, m) for b (len(J), m)."""
-        J, b = np.asarray(J, dtype=np.intp), np.asarray(b, dtype=np.float64)
-        out = np.zeros((self.n, *b.shape[1:]))
-        width = max(1, min(self.memory_limit // 16, 1 << 23) // (8 * self.n))
-        for start in range(0, J.size, width):
-            out += self.columns(J[start : start + width]) @ b[start : start + width]
-        return out
+        return dot_by_copies(self, J, b, min(self.memory_limit // 16, 1 << 23) // 8)
 
     def moments(self, weights: np.ndarray, center: bool) -> tuple[np.ndarray, np.ndarray]:
         """Weighted mean and second moment about it, each (p,), as `Dense.moments`; blocks one above

@@ -29,9 +29,9 @@ from itertools import pairwise
 import numpy as np
 
 from l0path.core import threads as pool
-from l0path.designs.checks import right_hand_sides
+from l0path.designs.checks import checked_columns, right_hand_sides
 from l0path.designs.csc import Csc
-from l0path.designs.dense import Dense
+from l0path.designs.dense import Dense, dot_by_copies
 from l0path.designs.features.derived import MOST, Derived, DerivedDesign
 from l0path.designs.features.step_sums import Entries, Steps, moments, sums
 
@@ -197,13 +197,7 @@ class Additive(DerivedDesign):
 
     def columns(self, J: np.ndarray) -> np.ndarray:
         """X[:, J] as a float64 copy (n, len(J)) in Fortran order."""
-        J = np.asarray(J, dtype=np.intp).reshape(-1)
-        if J.size and (J.min() < -self.p or J.max() >= self.p):
-            raise IndexError(
-                f"column {J.max() if J.max() >= self.p else J.min()} is out of range for a design "
-                f"of {self.p} columns"
-            )
-        J = np.where(J < 0, J + self.p, J)
+        J = checked_columns(J, self.p)
         out = np.empty((self.n, J.size), order="F")
         parents, at = np.unique(self.names.parents(J), return_inverse=True)
         order = np.argsort(at, kind="stable")
@@ -221,11 +215,7 @@ class Additive(DerivedDesign):
 
     def dot(self, J: np.ndarray, b: np.ndarray) -> np.ndarray:
         """X[:, J] b: (n,) for b (len(J),), (n, m) for b (len(J), m)."""
-        J, b = np.asarray(J, dtype=np.intp), np.asarray(b, dtype=np.float64)
-        out, width = np.zeros((self.n, *b.shape[1:])), max(1, 8 * STEP_TILE // max(self.n, 1))
-        for start in range(0, J.size, width):
-            out += self.columns(J[start : start + width]) @ b[start : start + width]
-        return out
+        return dot_by_copies(self, J, b, 8 * STEP_TILE)
 
     def moments(self, weights: np.ndarray, center: bool) -> tuple[np.ndarray, np.ndarray]:
         """Weighted mean (0 unless `center`) and second moment about it, each (p,), for weights (n,)

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from l0path.designs.checks import right_hand_sides
+from l0path.designs.checks import checked_columns, right_hand_sides
 from l0path.designs.csc import Csc
-from l0path.designs.dense import Dense
+from l0path.designs.dense import Dense, dot_by_copies
 from l0path.designs.features.derived import MOST, DerivedDesign
 from l0path.designs.features.pair_sums import DenseTable, SparseTable
 from l0path.designs.features.pairs import Pairs, dense_pairs, sparse_pairs
@@ -46,15 +46,6 @@ class Polynomial(DerivedDesign):
     def __repr__(self):
         made_of = f"{self.base.p} columns and {self.names.partner.size} products"
         return f"Polynomial(n={self.n}, p={self.p}: {made_of})"
-
-    def _checked(self, J):
-        J = np.asarray(J, dtype=np.intp).reshape(-1)
-        if J.size and (J.min() < -self.p or J.max() >= self.p):
-            raise IndexError(
-                f"column {J.max() if J.max() >= self.p else J.min()} is out of range for a design "
-                f"of {self.p} columns"
-            )
-        return np.where(J < 0, J + self.p, J)
 
     @right_hand_sides
     def correlate(self, R: np.ndarray, start: int = 0, stop: int | None = None) -> np.ndarray:
@@ -114,7 +105,7 @@ class Polynomial(DerivedDesign):
         """X[:, J] as a float64 copy (n, len(J)) in Fortran order; `out` of this kind is filled, if
         given.
         """
-        J = self._checked(J)
+        J = checked_columns(J, self.p)
         out = np.empty((self.n, J.size), order="F") if out is None else out
         own, products = np.flatnonzero(self.base.p > J), np.flatnonzero(self.base.p <= J)
         out[:, own] = self.base.columns(J[own])
@@ -127,11 +118,7 @@ class Polynomial(DerivedDesign):
 
     def dot(self, J: np.ndarray, b: np.ndarray) -> np.ndarray:
         """X[:, J] b: (n,) for b (len(J),), (n, m) for b (len(J), m)."""
-        J, b = self._checked(J), np.asarray(b, dtype=np.float64)
-        out, width = np.zeros((self.n, *b.shape[1:])), max(1, BLOCK // self.n)
-        for start in range(0, J.size, width):
-            out += self.columns(J[start : start + width]) @ b[start : start + width]
-        return out
+        return dot_by_copies(self, J, b, BLOCK)
 
     def moments(self, weights: np.ndarray, center: bool) -> tuple[np.ndarray, np.ndarray]:
         """Weighted mean (0 unless `center`) and second moment about it, each (p,), for weights (n,)

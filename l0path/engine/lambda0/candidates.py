@@ -1,7 +1,7 @@
 """Supports of other algorithms, which effort="high" compares with those found."""
 
+from ...algorithms.coordinate_descent import CoordinateDescent
 from ...exchange.local_search import LocalSearch
-from ...first_order.coordinate_descent import CoordinateDescent
 from ..protocols import Session
 from .path import Lambda0Path
 

@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ...algorithms.coordinate_descent import Sides, entry_gains
 from ...core import threads
 from ...exchange.ranking import Wanted
 from ...exchange.verification import violators
-from ...first_order.coordinate_descent import Sides, entry_gains
 from ...problem.penalties import separable
 from ...working_set.columns import PRODUCTS_AT_ONCE
 
@@ -44,23 +44,24 @@ class EntryCheck:
 
     def __init__(self, descent, dynamic):
         self.descent, self.model, self.dynamic = descent, descent.model, dynamic
+        self.exact = self.model.problem.one_gram  # whether the largest gains are as they are
 
     def __call__(self, points):
         values = np.array([p.lambda_lo if self.dynamic else p.lambda0 for p in points])
-        largest, near = self._outside([point.fit for point in points], values)
+        largest, near = self.outside([point.fit for point in points], values)
         joined(self.model, near)
         return [self._verdict(*case) for case in zip(points, values, largest, near, strict=True)]
 
     def _verdict(self, point, value, top, near):
-        if self.model.problem.quadratic:
+        if self.exact:
             low = max(top, point.lambda_lo)
         else:
-            low = self.descent.lambda0_entry(point.fit) if near else point.lambda_lo
+            low = self.descent.lambda0_entry(point.fit) if len(near) else point.lambda_lo
         improves = low > value * (1 + 1e-9) + self.descent.tie
         stationary = low <= point.lambda0 * (1 + 1e-9) + self.descent.tie
         return Verdict(improves, len(near) < ENTERING_POINT and stationary, low)
 
-    def _outside(self, fits, values):
+    def outside(self, fits, values):
         """For each fit the largest gain / f over all penalized columns (an estimate except for the
         squared loss), and the best columns outside W whose gain may pass value f.
         """

@@ -15,17 +15,18 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ...algorithms.coordinate_descent import CoordinateDescent
+from ...algorithms.coordinate_solvers import make_descent
+from ...algorithms.primal_dual import PrimalDual, PrimalDualSolver
 from ...core import threads
 from ...core.status import FitStatus, Optimality
-from ...first_order.coordinate_descent import CoordinateDescent
-from ...first_order.coordinate_solvers import make_descent
-from ...first_order.primal_dual import PrimalDual, PrimalDualSolver
+from ...exchange.local_search import LocalSearch
+from ...exchange.neighborhoods.choice import neighborhood_of
 from ...problem.problem import Fit
 from ...working_set.starts import null_value, seed
 from ..grids import Grid
-from ..protocols import Point, SliceResult
+from ..protocols import Point, Slice, SliceResult
 from ..rounds import Rounds
-from .filling import filled
 from .refits import RefitSolver, RefitSteps
 from .steps import steps_of
 
@@ -133,10 +134,8 @@ class Lambda0Path:
         take back what was checked of them: gains and exchanges came from Gram matrices, which do
         not see such columns.
         """
-        model, best = self.model, self.descent.best
-        if not (
-            model.negligible_ridge(self.lambda2) and (model.find_near() or model.near is not None)
-        ):
+        best = self.descent.best
+        if not self.model.near_columns(self.lambda2):
             return
         self.exact = False
         for k in list(best):
@@ -177,9 +176,7 @@ class Lambda0Path:
         size = self.descent.settings.screen_size
         free = np.flatnonzero(self.descent.selectable & (self.descent.factor_all == 0))
         if self.model.width <= self.model.problem.forced.size:
-            seed(
-                self.model, self.null, min(self.max_k, max(size // 4, 1)), self.lambda1, extra=free
-            )
+            seed(self.model, self.null, min(self.max_k, max(size // 4, 1)), extra=free)
         else:
             self.model.grow(free)
 
@@ -385,10 +382,6 @@ class Lambda0Path:
             notes=tuple(self.notes),
         )
 
-    def next_value(self):
-        """None: nothing is known beyond max_k."""
-        return None
-
     # -------------------- sizes
 
     def best_by_size(self):
@@ -396,5 +389,26 @@ class Lambda0Path:
         return dict(sorted(self.descent.best.items()))
 
     def fill(self, max_k):
-        """A fit of every size up to max_k, see `filling.filled`."""
-        return filled(self, max_k)
+        """A fit of every size up to max_k, on W: the best one met against the best addition to size
+        k - 1 going up and the cheapest removal from k + 1 going down.
+
+        Swaps follow where the settings have them with refit. Additions from outside W are not
+        looked at: these fits are not verified.
+        """
+        best, polish = self.best_by_size(), self.steps.refits
+        top = min(max_k, int(self.descent.selectable.sum()))
+        settings = self.settings if isinstance(self.settings, LocalSearch) else LocalSearch()
+        part = Slice(self.lambda1, self.lambda2, max(top, *best) + 1)
+        steps = neighborhood_of(
+            self.model, part, self.scale, settings, trials=False, refits=not self.exact
+        )
+        for up in (True, False):
+            for k in range(1, top + 1) if up else range(top, 0, -1):
+                near = best.get(k - 1 if up else k + 1)
+                if near is None or FitStatus.SEPARATED in near.flags:
+                    continue
+                self.clock.poll()
+                new = steps.add(near, polish) if up else steps.drop(near, polish)
+                if new is not None and (k not in best or new.value < best[k].value):
+                    best[k] = new
+        return {k: best[k] for k in sorted(best) if k <= max_k}

@@ -4,11 +4,11 @@ several predictors of each: none of their coordinates is moved with all others a
 
 import numpy as np
 
+from ...algorithms.coordinate_descent import CoordinateSolver
 from ...exchange.ranking import Wanted, exchanged_supports, ranked, scanned
 from ...exchange.verification import violators
-from ...first_order.coordinate_descent import CoordinateSolver
 from ...problem.penalties import separable
-from .checks import ENTERING_POINT, ExchangeCheck, Verdict, joined
+from .checks import ENTERING_POINT, EntryCheck, ExchangeCheck
 from .steps import ExchangeSteps
 
 ENTRIES = 5  # columns that rank first whose addition is refitted, for the value at which one enters
@@ -57,21 +57,15 @@ class RefitSolver(CoordinateSolver):
         return best
 
 
-class AdditionCheck:
-    """No column outside W may enter at lambda0, nor (dynamic grid) at any value above the lambda_lo
-    that made the next one, by the ranking of all columns; refits decide.
-    """
+class AdditionCheck(EntryCheck):
+    """As `EntryCheck`, by the ranking of all columns; refits decide."""
 
-    def __init__(self, descent, dynamic):
-        self.descent, self.model, self.dynamic = descent, descent.model, dynamic
+    def outside(self, fits, values):
+        """As in `EntryCheck`; how large a gain is at most is not known."""
+        near = [self._near(fit, value) for fit, value in zip(fits, values, strict=True)]
+        return np.full(len(fits), np.inf), near
 
-    def __call__(self, points):
-        values = [p.lambda_lo if self.dynamic else p.lambda0 for p in points]
-        new = [self._outside(p.fit, value) for p, value in zip(points, values, strict=True)]
-        joined(self.model, new)
-        return [self._verdict(*case) for case in zip(points, values, new, strict=True)]
-
-    def _outside(self, fit, lambda0):
+    def _near(self, fit, lambda0):
         """Columns outside W that may enter at lambda0, the best ones: their gains may be larger
         than the quadratic of the fit predicts.
         """
@@ -83,13 +77,6 @@ class AdditionCheck:
         gains = costs - most - found.change
         safety = self.model.problem.loss.traits.entry_safety
         return found.into[(self.model.where[found.into] < 0) & (safety * gains > costs)]
-
-    def _verdict(self, point, value, new):
-        tie = self.descent.tie
-        low = self.descent.lambda0_entry(point.fit) if new.size else point.lambda_lo
-        improves = low > value * (1 + 1e-9) + tie
-        stationary = low <= point.lambda0 * (1 + 1e-9) + tie
-        return Verdict(improves, new.size < ENTERING_POINT and stationary, low)
 
 
 class RefitSteps(ExchangeSteps):

@@ -25,7 +25,6 @@ from ...problem.penalties import separable
 from ...working_set.starts import scale_of, seed
 from ..lambda0.candidates import candidates_from
 from ..protocols import Session, Slice
-from ..size_path import SizePath
 from .exchanges import ExchangeStrategy
 
 # columns from which on a read of X costs more than working columns: more of them are taken in at
@@ -66,7 +65,7 @@ class ColumnExchanges(ExchangeStrategy):
         found = ()
         if not self.model.width > self.model.problem.forced.size:
             if self.model.problem.quadratic:
-                seed(self.model, self.pool.fits[0], self.pool.last, self.lambda1)
+                seed(self.model, self.pool.fits[0], self.pool.last)
                 for _ in range(SCREENING_PASSES if self.exact else 0):
                     self.take_correlated()
             else:
@@ -156,13 +155,13 @@ class ColumnExchanges(ExchangeStrategy):
         proxy, curvature = self.model.squares(null)
         part = Slice(0.0, self.lambda2 / curvature, self.pool.last)
         fast = LocalSearch(effort="fast", tol=self.settings.tol)
-        path = SizePath(ColumnExchanges(proxy, part, fast, Session(self.clock)))
+        path = ColumnExchanges(proxy, part, fast, Session(self.clock))
         held = proxy.reads
         path.run()
         found = path.result.starts
         self.model.grow(proxy.W)
         self.model.reads += proxy.reads - held
-        seed(self.model, null, max(self.pool.last // 2, 10), self.lambda1)
+        seed(self.model, null, max(self.pool.last // 2, 10))
         return () if self.predicted else found  # else a sweep finds supports as low
 
     def next_value(self):

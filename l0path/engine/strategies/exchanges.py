@@ -76,8 +76,7 @@ class ExchangeStrategy(SizeStrategy, ABC):
         """
         pool, gram = self.pool, self.gram()
         known = gram.near.size if self.apart else 0
-        found = gram.negligible_ridge(self.lambda2) and (gram.find_near() or gram.near is not None)
-        if not found or gram.near.size == known:
+        if gram.near_columns(self.lambda2) == known:
             return
         self.apart, self.verified = True, {}
         self.use_refits()

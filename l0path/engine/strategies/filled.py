@@ -17,20 +17,13 @@ class FilledSizes(SizeStrategy):
             path.null, problem.forced.size, part.max_k, path.scale, perfect=problem.perfect
         )
         super().__init__(path.model, pool, part, session)
-
-    def begin(self):
-        """The path reports its points itself."""
-        return True
-
-    def unfinished(self):
-        """False: nothing is left to do once the path is there."""
-        return False
+        self.rounds = path.rounds
 
     def refine(self, sizes):
         """Fits of the path are accurate."""
 
-    def start(self):
-        """Run the path, then fill."""
+    def search(self):
+        """Run the path, which reports its points itself, then fill."""
         try:
             self.path.run()
             fits = self.path.fill(self.part.max_k)
@@ -59,7 +52,3 @@ class FilledSizes(SizeStrategy):
     def dual_points(self):
         """The dual points of the lambda0 path."""
         return self.path.dual_points()
-
-    def result(self, rounds=()):
-        """The models solved so far, with the rounds of the path."""
-        return super().result(self.path.rounds)

@@ -4,9 +4,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ...algorithms.cutting_planes import GroupGeneratingSolver
+from ...algorithms.operators import SizeOutcome
 from ...core.status import FitStatus
-from ...first_order.operators import SizeOutcome
-from ...relaxation.cutting_planes import GroupGeneratingSolver
 
 
 class JoinLimits(NamedTuple):

@@ -13,17 +13,16 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ...algorithms.cutting_planes import FeatureGenerating
 from ...core import threads
 from ...core.status import Optimality
 from ...exchange import perturbation
 from ...exchange.local_search import LocalSearch, SolutionPool
 from ...exchange.neighborhoods.groups import GroupNeighborhood
 from ...exchange.verification.groups import scores, scores_of_responses
-from ...relaxation.cutting_planes import FeatureGenerating
 from ...working_set.groups import GroupModel
 from ...working_set.starts import scale_of
 from ..rounds import Rounds
-from ..size_path import run_phase
 from .exchanges import ExchangeStrategy
 from .generating import Generation
 from .moves import SetMoves
@@ -177,7 +176,7 @@ class GroupExchanges(ExchangeStrategy):
             return slopes, v, []
         state = self.groups.quadratic(fit)
         Z = model.Z[state.at]
-        if p.intercept and not p.quadratic:
+        if p.free_intercept:
             Z = Z - (Z @ v / v.sum())[:, None]
         i = int(np.flatnonzero(state.ids == cheap[0][1])[0])
         A = slice(state.members[i], state.members[i + 1])
@@ -264,6 +263,6 @@ def relaxation_bounds(model, part, session):
     sizes = GroupExchanges(model, part, settings, session, FeatureGenerating())
     with threads.one_blas_thread():
         sizes.offer_all()
-        run_phase(sizes.generation, Rounds())
+        Rounds().run(sizes.generation)
     D = [sizes.pool.fits[0].value, *(sizes.bound(k) for k in range(1, sizes.pool.last + 1))]
     return np.array(D), sizes.problem.groups.factor[sizes.groups.free]

@@ -11,13 +11,13 @@ check; one that is `both_ways` ends where its start leads it, so sizes are also 
 
 import numpy as np
 
+from ...algorithms.one_size import ROUNDS, outside
 from ...core.status import FitStatus
 from ...exchange import local_search
 from ...exchange.local_search import LocalSearch, SolutionPool
 from ...exchange.neighborhoods.choice import neighborhood_of
 from ...exchange.ranking import Wanted, entering
 from ...exchange.verification import violators
-from ...first_order.one_size import ROUNDS, outside
 from ...problem.penalties import separable
 from ...working_set.starts import scale_of, seed_at
 from ..sizes import SizeStrategy
@@ -84,15 +84,12 @@ class SparseSizes(SizeStrategy):
         """Let refits decide moves between sizes where near combinations are among the working
         columns (see `ExchangeStrategy`).
         """
-        model, known = self.model, -1 if self.exact else self._near
-        found = model.negligible_ridge(self.lambda2) and (
-            model.find_near() or model.near is not None
-        )
-        if not found or model.near.size == known:
+        found = self.model.near_columns(self.lambda2)
+        if found == self._near:
             return
-        self.exact, self._near = False, model.near.size
+        self.exact, self._near = False, found
         self.neighborhood = neighborhood_of(
-            model, self.part, self.scale, self.neighborhood.settings, refits=True
+            self.model, self.part, self.scale, self.neighborhood.settings, refits=True
         )
         self.refit_all(lambda new, old: new.value < old.value)
 

@@ -10,7 +10,6 @@ from ...core.status import FitStatus, SearchEnd
 from ...problem.dependence import basic, from_rows
 from ...problem.traits import MONOTONE
 from ...working_set.columns import CLAIMED
-from ...working_set.groups import GroupFit
 from ...working_set.model import make_model
 from ..result import hidden, why_hidden
 from .coupled_bounds import sets_of_columns
@@ -43,8 +42,7 @@ def refits(problem, model, lambda2, infima=True):
             spare = found is not fit and problem.groups is not None and not lambda2
             fit = basic(problem, found) if spare else found
         known = FitStatus.NOT_CONVERGED not in fit.flags if infima else not fit.flags
-        value = fit.value if known else math.inf
-        return value, fit if problem.groups is None else GroupFit(*fit, units)
+        return fit.value if known else math.inf, problem.fit_of(fit, units)
 
     return refit
 
@@ -71,7 +69,7 @@ def make_search(model, lambda1, lambda2, wanted, like=None, **options):
     does not depend on what is wanted. options: of `AllSizes`.
     """
     if isinstance(like, GroupSizes):
-        return like.another(wanted)
+        return GroupSizes(like.task, wanted)
     search = _tree_of_sets(model, lambda1, lambda2, wanted, **options)
     return search or (None if lambda1 else enumeration(model.problem, lambda2, wanted))
 

@@ -143,10 +143,6 @@ class GroupSizes(SearchOfSizes):
         self.J, self.held, self.most = task.units, task.held, task.units.size
         self.tasks, self.walkers = deque([task.root]), [GroupWalker(task)]
 
-    def another(self, wanted):
-        """A search of its own in the same products, for other sets."""
-        return GroupSizes(self.task, wanted)
-
     def _begin(self, task, walker):
         """Offer the sets of no group and of all; the kernel notes the others."""
         self._offer(task.value, np.empty(0, dtype=np.int64))

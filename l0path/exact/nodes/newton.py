@@ -65,7 +65,7 @@ class NodeNewton:
             )
             if bound >= cutoff or value - sharp <= 0.5 * target or turn == turns - 1:
                 break
-            damping, s, step = self._step(a, eta + shift, gradient, s, damping)
+            damping, s, step = self._step(eta + shift, gradient, s, damping)
             if step is None:
                 if damping >= 1.0:
                     break
@@ -137,7 +137,7 @@ class NodeNewton:
             ]
         return np.union1d(np.flatnonzero((self.b != 0) | (self.state > 0)), fresh)
 
-    def _step(self, a, eta, gradient, s, damping):
+    def _step(self, eta, gradient, s, damping):
         """(damping, s, step (w,)) of the quadratic at the present point, minimized with the
         penalty.
         """

@@ -10,7 +10,6 @@ import numpy as np
 from ...core.status import FitStatus
 from ...problem.losses import smoothness
 from ...working_set.curvature import CURVATURE_BYTES
-from ...working_set.groups import GroupFit
 from .. import group_ranking
 from ..decisions import Aim, tried
 from ..local_search import ON_THE_WAY, flat
@@ -199,7 +198,7 @@ class GroupNeighborhood:
             table = model.local_table(fit, self.model.lambda2, exchanges.into)
         for e, new in tried(model, fit, exchanges, table, Aim(target, True)):  # bounds decide
             if new is not None and (new.value < target or new.flags):
-                return e, GroupFit(*new, sets[e])
+                return e, self.model.problem.fit_of(new, sets[e])
         return -1, None
 
     def _keep(self, fit, table):

@@ -10,7 +10,7 @@ from ...core.arguments import shown
 from ...core.tables import pandas_of
 from ...errors import refuse_masked
 from ..problem import copies_of
-from .event_times import cox_of
+from .cox import cox_of
 from .ordered_classes import refuse_what_ordinal_lacks
 from .weibull import refuse_endless, weibull_of
 

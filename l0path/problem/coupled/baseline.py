@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from ..losses import restricted
+from ..verbs import restricted
 from .hazard import Baseline, ParametricHazard
 from .weibull import best_shape
 

@@ -21,23 +21,14 @@ as in R's survival (Therneau & Grambsch, Modeling Survival Data, 2000, section 3
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
 from ...compiled import indices_at, numbers_at, part
-from ...core.dispatch import njit
-from ..verbs import (
-    bound_of_rows,
-    coupling_of_rows,
-    least_value,
-    middle,
-    origin_of,
-    rank_of,
-    state_at,
-    state_of_rows,
-    state_size,
-    unseen,
-)
+from ...core.dispatch import njit, with_verbs
+from ..traits import MONOTONE, LossTraits
+from ..verbs import state_at
 from .event_times import (
     BLOCK,
     DEATHS,
@@ -52,28 +43,15 @@ from .event_times import (
     TERM,
     UNTIL,
     UPTO,
-    Cox,
-    CoxInKernels,
+    EventTimes,
+    event_times,
 )
-from .risk_sets import (
-    fill_risk,
-    in_units,
-    means,
-    of_deaths,
-    over_times,
-    risk_in,
-    sum_times,
-)
+from .risk_sets import fill_risk, in_units, means, of_deaths, over_times, risk_in, sum_times
 from .unseen import orthogonal_columns
 
 # slopes of this size are rounding: those of one death among others are about 1
 LEAST_SLOPES = 1e-3
 LEAST_SUM = 1e-290  # of u over a risk set: numbers from 1e-308 down lose their digits
-
-
-@state_size.register(Cox)
-def cox_state_size(loss):
-    return 2 + 2, 1 + 2 + 6 * (loss.first.size - 1)
 
 
 @njit
@@ -102,61 +80,6 @@ def _log_shares(loss, risk, eta, weights):
     return value
 
 
-@state_of_rows.register(CoxInKernels)
-def cox_state_of_rows(loss, y, eta, weights, before, known, state):
-    deaths, first = indices_at(loss, DEATHS), indices_at(loss, FIRST)
-    since, until = indices_at(loss, SINCE), indices_at(loss, UNTIL)
-    term, fraction = indices_at(loss, TERM), numbers_at(loss, FRACTION)
-    share = numbers_at(loss, SHARE)
-    late = indices_at(loss, LEAVE).size > 0
-    fill_risk(loss, eta, weights, state)
-    n, risk = y.size, risk_in(loss, y.size, state)
-    slopes, curvatures = part(state, 1, 1 + n), part(state, 1 + n, 1 + 2 * n)
-    groups, scale = risk.sums.size, 1.0 / risk.total
-    steps, ties, hazard = np.empty(groups), np.empty(groups), np.empty(2 * groups)
-    for g in range(groups):
-        a, b = 0.0, 0.0
-        for t in range(term[g], term[g + 1]):
-            h = risk.weight[g] * share[t] / (risk.sums[g] - fraction[t] * risk.tied[g])
-            a += h
-            b += fraction[t] * h
-        steps[g], ties[g] = a, b
-    sum_times(loss, risk.units, steps, hazard)
-    for i in range(n):
-        times = since[i], until[i]
-        curvatures[i] = risk.u[i] * over_times(times, late, risk.units, hazard, i) * scale
-        slopes[i] = curvatures[i]
-    for g in range(groups):
-        for d in range(first[g], first[g + 1]):
-            i = deaths[d]
-            tied = in_units(risk.units, risk.u, i, g) * ties[g] * scale
-            curvatures[i] = max(curvatures[i] - tied, 0.0)
-            slopes[i] = curvatures[i] - weights[i] * scale
-    state[0] = loss.numbers[LEVEL] + _log_shares(loss, risk, eta, weights) * scale
-
-
-@origin_of.register(CoxInKernels)
-def cox_origin_of(loss, slopes, eta):
-    return middle(slopes, eta)
-
-
-@rank_of.register(Cox)
-def cox_rank_of(loss):
-    return loss.fraction.size
-
-
-@coupling_of_rows.register(CoxInKernels)
-def cox_coupling_of_rows(loss, y, eta, weights, Z, out):
-    term, share = indices_at(loss, TERM), numbers_at(loss, SHARE)
-    risk = _at_risk(loss, y, eta, weights)
-    room, sums = np.empty(eta.size), np.empty((2, risk.sums.size))
-    for a in range(Z.shape[0]):
-        means(loss, risk, Z[a], room, sums, out[a])
-        for g in range(risk.sums.size):
-            for t in range(term[g], term[g + 1]):
-                out[a, t] *= math.sqrt(risk.weight[g] * share[t] / risk.total)
-
-
 @njit
 def _relative(loss, risk, start, end, move):
     """move = end - start, less a mean of its stratum, by u: the loss does not see it, and the
@@ -176,59 +99,155 @@ def _relative(loss, risk, start, end, move):
                 move[order[m]] -= second / first
 
 
-@bound_of_rows.register(CoxInKernels)
-def cox_bound_of_rows(loss, y, weights, tangent, end):
-    # The dual point is sum_t v_t p_t less the deaths, p_ti = pi_ti (1 + d), d = move_i - pi_t'move:
-    # shares of the rows at risk where d >= -1. Its conjugate is at most the entropy of the p_t, and
-    # (1 + d) log(1 + d) <= d + d^2 / 2 - d^3 / 6 + d^4 / 3 there, so that four moments of move in
-    # each risk set bound it.
-    order, edges = indices_at(loss, ORDER), indices_at(loss, EDGES)
-    block, upto = indices_at(loss, BLOCK), indices_at(loss, UPTO)
-    term, share = indices_at(loss, TERM), numbers_at(loss, SHARE)
-    risk = _at_risk(loss, y, tangent.start, weights)
-    n, groups = end.size, risk.sums.size
-    move, power, room = np.empty(n), np.empty(n), np.empty(n)
-    sums, moments = np.empty((2, groups)), np.empty((4, share.size))
-    _relative(loss, risk, tangent.start, end, move)
-    for i in range(n):
-        power[i] = 1.0
-    bound = -of_deaths(loss, weights, move)
-    for m in range(4):
-        for i in range(n):
-            power[i] *= move[i]
-        means(loss, risk, power, room, sums, moments[m])
-    for s in range(block.size - 1):
-        least, enter = np.inf, edges[s + 1]
-        for g in range(block[s + 1] - 1, block[s] - 1, -1):
-            while enter > upto[g]:
-                enter -= 1
-                least = min(least, move[order[enter]])
+@with_verbs
+class CoxInKernels(NamedTuple):
+    """The loss `Cox` as its verbs take it, see `verbs.state_at`. Its state at a predictor are the
+    numbers of a `risk_sets.Risk`.
+    """
+
+    finder: int  # address of `state_of_rows`
+    numbers: np.ndarray
+    ints: np.ndarray
+    memory: np.ndarray
+
+    def state_of_rows(self, y, eta, weights, before, known, state):
+        deaths, first = indices_at(self, DEATHS), indices_at(self, FIRST)
+        since, until = indices_at(self, SINCE), indices_at(self, UNTIL)
+        term, fraction = indices_at(self, TERM), numbers_at(self, FRACTION)
+        share = numbers_at(self, SHARE)
+        late = indices_at(self, LEAVE).size > 0
+        fill_risk(self, eta, weights, state)
+        n, risk = y.size, risk_in(self, y.size, state)
+        slopes, curvatures = part(state, 1, 1 + n), part(state, 1 + n, 1 + 2 * n)
+        groups, scale = risk.sums.size, 1.0 / risk.total
+        steps, ties, hazard = np.empty(groups), np.empty(groups), np.empty(2 * groups)
+        for g in range(groups):
+            a, b = 0.0, 0.0
             for t in range(term[g], term[g + 1]):
-                a, b, c, d = moments[0, t], moments[1, t], moments[2, t], moments[3, t]
-                if least - a < -1.0:
-                    return -np.inf
-                second = max(b - a * a, 0.0)
-                third = c - 3.0 * a * b + 2.0 * a * a * a
-                fourth = max(d - 4.0 * a * c + 6.0 * a * a * b - 3.0 * a * a * a * a, 0.0)
-                gain = a + 0.5 * second + third / 6.0 - fourth / 3.0
-                bound += risk.weight[g] * share[t] * gain
-    return bound / risk.total
+                h = risk.weight[g] * share[t] / (risk.sums[g] - fraction[t] * risk.tied[g])
+                a += h
+                b += fraction[t] * h
+            steps[g], ties[g] = a, b
+        sum_times(self, risk.units, steps, hazard)
+        for i in range(n):
+            times = since[i], until[i]
+            curvatures[i] = risk.u[i] * over_times(times, late, risk.units, hazard, i) * scale
+            slopes[i] = curvatures[i]
+        for g in range(groups):
+            for d in range(first[g], first[g + 1]):
+                i = deaths[d]
+                tied = in_units(risk.units, risk.u, i, g) * ties[g] * scale
+                curvatures[i] = max(curvatures[i] - tied, 0.0)
+                slopes[i] = curvatures[i] - weights[i] * scale
+        state[0] = self.numbers[LEVEL] + _log_shares(self, risk, eta, weights) * scale
+
+    def coupling_of_rows(self, y, eta, weights, Z, out):
+        term, share = indices_at(self, TERM), numbers_at(self, SHARE)
+        risk = _at_risk(self, y, eta, weights)
+        room, sums = np.empty(eta.size), np.empty((2, risk.sums.size))
+        for a in range(Z.shape[0]):
+            means(self, risk, Z[a], room, sums, out[a])
+            for g in range(risk.sums.size):
+                for t in range(term[g], term[g + 1]):
+                    out[a, t] *= math.sqrt(risk.weight[g] * share[t] / risk.total)
+
+    def bound_of_rows(self, y, weights, tangent, end):
+        # The dual point is sum_t v_t p_t less the deaths, p_ti = pi_ti (1 + d), d = move_i -
+        # pi_t'move: shares of the rows at risk where d >= -1. Its conjugate is at most the entropy
+        # of the p_t, and (1 + d) log(1 + d) <= d + d^2 / 2 - d^3 / 6 + d^4 / 3 there, so that four
+        # moments of move in each risk set bound it.
+        order, edges = indices_at(self, ORDER), indices_at(self, EDGES)
+        block, upto = indices_at(self, BLOCK), indices_at(self, UPTO)
+        term, share = indices_at(self, TERM), numbers_at(self, SHARE)
+        risk = _at_risk(self, y, tangent.start, weights)
+        n, groups = end.size, risk.sums.size
+        move, power, room = np.empty(n), np.empty(n), np.empty(n)
+        sums, moments = np.empty((2, groups)), np.empty((4, share.size))
+        _relative(self, risk, tangent.start, end, move)
+        for i in range(n):
+            power[i] = 1.0
+        bound = -of_deaths(self, weights, move)
+        for m in range(4):
+            for i in range(n):
+                power[i] *= move[i]
+            means(self, risk, power, room, sums, moments[m])
+        for s in range(block.size - 1):
+            least, enter = np.inf, edges[s + 1]
+            for g in range(block[s + 1] - 1, block[s] - 1, -1):
+                while enter > upto[g]:
+                    enter -= 1
+                    least = min(least, move[order[enter]])
+                for t in range(term[g], term[g + 1]):
+                    a, b, c, d = moments[0, t], moments[1, t], moments[2, t], moments[3, t]
+                    if least - a < -1.0:
+                        return -np.inf
+                    second = max(b - a * a, 0.0)
+                    third = c - 3.0 * a * b + 2.0 * a * a * a
+                    fourth = max(d - 4.0 * a * c + 6.0 * a * a * b - 3.0 * a * a * a * a, 0.0)
+                    gain = a + 0.5 * second + third / 6.0 - fourth / 3.0
+                    bound += risk.weight[g] * share[t] * gain
+        return bound / risk.total
 
 
-@least_value.register(Cox)
-def cox_least_value(loss, y, weights):
-    # deaths that leave every other row at risk behind: phi_t is (1 - f_t) u of the tied ones, and
-    # equal eta among these are best
-    of = np.add.reduceat(weights[loss.deaths], loss.first[:-1])
-    v = np.repeat(of, np.diff(loss.term)) * loss.share
-    total = of @ np.log(of) + v @ np.log1p(-loss.fraction)
-    return float(loss.level + total / of.sum())
+@with_verbs
+class Cox(EventTimes):
+    """The negative log partial likelihood of rows (start, stop], by `cox_of`. y holds the events, 0
+    or 1. There are g event times in s strata.
+    """
+
+    __slots__ = ()
+    traits = LossTraits(
+        "cox",
+        "survival",
+        math.inf,
+        jumps=False,
+        recession=MONOTONE,
+        bounded=False,
+        likelihood=True,
+        coupled=True,
+        intercept=False,
+    )
+    in_kernels = CoxInKernels
+
+    def restricted(self, event, rows, level=None, counts=None):
+        """The loss of some rows (mask or indices), all of them of positive weight. event (n,): of
+        all rows; level, and counts (n,) of all rows: by default those of this loss.
+        """
+        start = self.start[rows] if self.start.size else self.start
+        level = self.level if level is None else level
+        counts = self.counts if counts is None else counts
+        return cox_of(
+            start,
+            self.stop[rows],
+            event[rows],
+            stratum=self.stratum[rows],
+            efron=self.efron,
+            level=level,
+            counts=counts[rows] if counts.size else None,
+        )
+
+    def state_size(self):
+        return 2 + 2, 1 + 2 + 6 * (self.first.size - 1)
+
+    def rank_of(self):
+        return self.fraction.size
+
+    def least_value(self, y, weights):
+        # deaths that leave every other row at risk behind: phi_t is (1 - f_t) u of the tied ones,
+        # and equal eta among these are best
+        of = np.add.reduceat(weights[self.deaths], self.first[:-1])
+        v = np.repeat(of, np.diff(self.term)) * self.share
+        total = of @ np.log(of) + v @ np.log1p(-self.fraction)
+        return float(self.level + total / of.sum())
+
+    def unseen(self, y, weights, X, square):
+        # a column that is constant within every risk set: the slopes at any predictor are
+        # orthogonal to it, and those at random ones to no other
+        if self.edges.size == 2 and not self.start.size and self.until.min() > 0:
+            return np.zeros(X.p, dtype=bool)  # all rows are in the first risk set
+        return orthogonal_columns(self, y, weights, X, square, LEAST_SLOPES)
 
 
-@unseen.register(Cox)
-def cox_unseen(loss, y, weights, X, square):
-    # a column that is constant within every risk set: the slopes at any predictor are orthogonal to
-    # it, and those at random ones to no other
-    if loss.edges.size == 2 and not loss.start.size and loss.until.min() > 0:
-        return np.zeros(X.p, dtype=bool)  # all rows are in the first risk set
-    return orthogonal_columns(loss, y, weights, X, square, LEAST_SLOPES)
+def cox_of(*rows, **options):
+    """The `Cox` loss of rows, see `event_times`."""
+    return Cox(*event_times(*rows, **options))

@@ -1,43 +1,14 @@
-"""The rows, risk sets and deaths of survival times: the record of the partial likelihood."""
+"""The rows, risk sets and deaths of survival times."""
 
-import math
 from typing import NamedTuple
 
 import numpy as np
 
-from ..traits import MONOTONE, LossTraits
-
 MOST_TERMS = 1 << 22  # deaths, with copies, up to which Efron's method keeps a term for each
 
 
-class CoxInKernels(NamedTuple):
-    """The loss `Cox` as its verbs take it, see `verbs.state_at`. Its state at a predictor are the
-    numbers of a `risk_sets.Risk`.
-    """
-
-    finder: int  # address of `state_of_rows`
-    numbers: np.ndarray
-    ints: np.ndarray
-    memory: np.ndarray
-
-
-class Cox(NamedTuple):
-    """The negative log partial likelihood of rows (start, stop], by `cox_of`. y holds the events, 0
-    or 1. There are g event times in s strata.
-    """
-
-    traits = LossTraits(
-        "cox",
-        "survival",
-        math.inf,
-        jumps=False,
-        recession=MONOTONE,
-        bounded=False,
-        likelihood=True,
-        coupled=True,
-        intercept=False,
-    )
-    in_kernels = CoxInKernels
+class EventTimes(NamedTuple):
+    """The rows at risk in (start, stop], g event times in s strata, and the deaths there."""
 
     start: np.ndarray  # (n,), or (0,) where all begin at minus infinity
     stop: np.ndarray  # (n,)
@@ -67,26 +38,9 @@ class Cox(NamedTuple):
                 at = self.order[self.upto[g] : self.edges[s + 1]]
                 yield tied, at[self.start[at] < self.stop[tied[0]]] if self.start.size else at
 
-    def restricted(self, event, rows, level=None, counts=None):
-        """The loss of some rows (mask or indices), all of them of positive weight. event (n,): of
-        all rows; level, and counts (n,) of all rows: by default those of this loss.
-        """
-        start = self.start[rows] if self.start.size else self.start
-        level = self.level if level is None else level
-        counts = self.counts if counts is None else counts
-        return cox_of(
-            start,
-            self.stop[rows],
-            event[rows],
-            stratum=self.stratum[rows],
-            efron=self.efron,
-            level=level,
-            counts=counts[rows] if counts.size else None,
-        )
 
-
-# places of the arrays of `Cox`, for `numbers_at` and `indices_at`
-_ARRAYS = [name for name in Cox._fields if name not in ("efron", "level")]
+# places of the arrays of `EventTimes`, for `numbers_at` and `indices_at`
+_ARRAYS = [name for name in EventTimes._fields if name not in ("efron", "level")]
 START, STOP, ORDER, LEAVE, EDGES, DEATHS, FIRST, BLOCK, UPTO, GONE, SINCE, UNTIL, TERM = map(
     _ARRAYS.index,
     "start stop order leave edges deaths first block upto gone since until term".split(),
@@ -95,8 +49,8 @@ FRACTION, SHARE = map(_ARRAYS.index, ("fraction", "share"))
 LEVEL = 1  # its place among the numbers
 
 
-def cox_of(start, stop, event, *, stratum=None, efron=True, level=0.0, counts=None):
-    """The `Cox` loss of rows at risk in (start, stop] (n,); event (n,): 1 where one happened at
+def event_times(start, stop, event, *, stratum=None, efron=True, level=0.0, counts=None):
+    """The `EventTimes` of rows at risk in (start, stop] (n,); event (n,): 1 where one happened at
     stop. start: empty where all rows are at risk from the beginning. stratum (n,): whole numbers
     from 0. counts (n,): how many rows each row stands for, by default one; tied deaths of Efron's
     method count as often.
@@ -139,7 +93,7 @@ def cox_of(start, stop, event, *, stratum=None, efron=True, level=0.0, counts=No
     term = np.append(0, np.cumsum(many))
     within = np.arange(term[-1]) - np.repeat(term[:-1], many)
     whole = [order, leave, edges, deaths, first, block, upto, gone, since, until]
-    return Cox(
+    return EventTimes(
         np.ascontiguousarray(start, dtype=np.float64),
         np.ascontiguousarray(stop, dtype=np.float64),
         np.ascontiguousarray(stratum),

@@ -22,23 +22,10 @@ from typing import NamedTuple
 import numpy as np
 
 from ...compiled import part
-from ...core.dispatch import njit
+from ...core.dispatch import njit, with_verbs
 from ...core.elementary import exp_minus, log1p_unit
 from ..traits import ORDERED, LossTraits
-from ..verbs import (
-    Free,
-    bound_of_rows,
-    coupling_of_rows,
-    found_state,
-    free_at,
-    least_value,
-    middle,
-    origin_of,
-    rank_of,
-    state_at,
-    state_of_rows,
-    state_size,
-)
+from ..verbs import Free, found_state, state_at
 
 THRESHOLD_STEPS = 100  # Newton steps for the thresholds
 LONGEST_MOVE = 5.0  # of a threshold, or a quarter of the largest |eta|
@@ -47,6 +34,7 @@ LAST_GAIN = 1e-13  # a decrement after which the next step would be lost in roun
 NO_TERM = -1e4  # the place of a term that does not exist: its value and its slopes are 0 there
 
 
+@with_verbs
 class OrdinalInKernels(NamedTuple):
     """The loss `Ordinal` as its verbs take it, see `verbs.state_at`. Its state at a predictor are
     the numbers of a `BestThresholds`.
@@ -57,7 +45,60 @@ class OrdinalInKernels(NamedTuple):
     ints: np.ndarray
     memory: np.ndarray
 
+    def state_of_rows(self, y, eta, weights, before, known, state):
+        # with no predictor before, `known` are thresholds to begin from, or none
+        levels, n = int(self.numbers[0]), y.size
+        if before.size:
+            there, move, known = best_in(levels, n, known), np.empty(n), np.empty(levels - 1)
+            for i in range(n):
+                move[i] = eta[i] - before[i]
+            seen_by_thresholds(y, there, move, known)
+            solve_thresholds(there, known)
+            for j in range(known.size):
+                known[j] += there.t[j]
+        best = best_in(levels, n, state)
+        find_thresholds(best, y, eta, weights, known)
+        upper, lower, state[0] = best.upper, best.lower, best.loss[0]
+        for i in range(n):
+            state[1 + i] = upper.slope[i] - lower.slope[i]
+            state[1 + n + i] = upper.curvature[i] + lower.curvature[i]
 
+    def coupling_of_rows(self, y, eta, weights, Z, out):
+        best = _best(self, y, eta, weights)
+        P = np.empty((best.t.size, y.size))
+        fill_coupling(y, best, P)
+        for a in range(Z.shape[0]):
+            for j in range(P.shape[0]):
+                total, z, row = 0.0, Z[a], P[j]
+                for i in range(y.size):
+                    total += z[i] * row[i]
+                out[a, j] = total
+
+    def bound_of_rows(self, y, weights, tangent, end):
+        # Every term of (O) is convex in a sum of eta and t. Slopes of all terms, moved along to the
+        # optimum `end` of the quadratic model and its thresholds, balance each other there: each
+        # term then lies above its conjugate, as in `verbs.bound_of_rows`.
+        n, m, total = y.size, int(self.numbers[0]) - 1, 0.0
+        eta, best = tangent.start, _best(self, y, tangent.start, weights)
+        move, along, shift = np.empty(n), np.empty(n), np.empty(m)
+        for i in range(n):
+            move[i] = end[i] - eta[i]
+        seen_by_thresholds(y, best, move, shift)
+        solve_thresholds(best, shift)
+        for i in range(n):
+            along[i] = move[i] - shift[min(int(y[i]), m - 1)]
+        total += _risen(best.upper, along, weights)
+        for i in range(n):
+            along[i] = shift[max(int(y[i]) - 1, 0)] - move[i]
+        total += _risen(best.lower, along, weights)
+        for j in range(1, m):
+            d, q = shift[j] - shift[j - 1], 1.0 / math.expm1(best.t[j] - best.t[j - 1])
+            r = q - q * (1.0 + q) * d
+            total -= best.mass[j] * (r * d + spacing_gap(q, r))
+        return total if abs(total) < math.inf else -math.inf
+
+
+@with_verbs
 class Ordinal(NamedTuple):
     """The cumulative logit loss of `levels` ordered classes; y holds their codes."""
 
@@ -80,6 +121,18 @@ class Ordinal(NamedTuple):
     def restricted(self, y, rows):
         """The loss of some rows."""
         return self
+
+    def state_size(self):
+        return 2 + 6, 1 + thresholds_size(self.levels, 0)
+
+    def rank_of(self):
+        return self.levels - 1
+
+    def least_value(self, y, weights):
+        return 0.0
+
+    def free_at(self, y, eta, weights):
+        return Free(thresholds=thresholds_of(self, y, eta, weights))
 
 
 class RowTerms(NamedTuple):
@@ -315,31 +368,6 @@ def _descended(best, y, eta, weights, longest):
     return done
 
 
-@state_size.register(Ordinal)
-def ordinal_state_size(loss):
-    return 2 + 6, 1 + thresholds_size(loss.levels, 0)
-
-
-@state_of_rows.register(OrdinalInKernels)
-def ordinal_state_of_rows(loss, y, eta, weights, before, known, state):
-    # with no predictor before, `known` are thresholds to begin from, or none
-    levels, n = int(loss.numbers[0]), y.size
-    if before.size:
-        there, move, known = best_in(levels, n, known), np.empty(n), np.empty(levels - 1)
-        for i in range(n):
-            move[i] = eta[i] - before[i]
-        seen_by_thresholds(y, there, move, known)
-        solve_thresholds(there, known)
-        for j in range(known.size):
-            known[j] += there.t[j]
-    best = best_in(levels, n, state)
-    find_thresholds(best, y, eta, weights, known)
-    upper, lower, state[0] = best.upper, best.lower, best.loss[0]
-    for i in range(n):
-        state[1 + i] = upper.slope[i] - lower.slope[i]
-        state[1 + n + i] = upper.curvature[i] + lower.curvature[i]
-
-
 @njit
 def _best(loss, y, eta, weights):
     """The `BestThresholds` at a predictor."""
@@ -373,29 +401,6 @@ def seen_by_thresholds(y, best, z, out):
             out[c - 1] += lower[i] * z[i]
 
 
-@origin_of.register(OrdinalInKernels)
-def ordinal_origin_of(loss, slopes, eta):
-    return middle(slopes, eta)
-
-
-@rank_of.register(Ordinal)
-def ordinal_rank_of(loss):
-    return loss.levels - 1
-
-
-@coupling_of_rows.register(OrdinalInKernels)
-def ordinal_coupling_of_rows(loss, y, eta, weights, Z, out):
-    best = _best(loss, y, eta, weights)
-    P = np.empty((best.t.size, y.size))
-    fill_coupling(y, best, P)
-    for a in range(Z.shape[0]):
-        for j in range(P.shape[0]):
-            total, z, row = 0.0, Z[a], P[j]
-            for i in range(y.size):
-                total += z[i] * row[i]
-            out[a, j] = total
-
-
 @njit
 def fill_coupling(y, best, P):
     """P (K - 1, n) = -L^-1 M', H = L L'."""
@@ -407,31 +412,6 @@ def fill_coupling(y, best, P):
             t = upper[i] if y[i] == j else lower[i] if y[i] == j + 1 else 0.0
             P[j, i] = scale * (t - under * P[j - 1, i] if j else t)
         under = best.beside[j] * scale
-
-
-@bound_of_rows.register(OrdinalInKernels)
-def ordinal_bound_of_rows(loss, y, weights, tangent, end):
-    # Every term of (O) is convex in a sum of eta and t. Slopes of all terms, moved along to the
-    # optimum `end` of the quadratic model and its thresholds, balance each other there: each term
-    # then lies above its conjugate, as in `verbs.bound_of_rows`.
-    n, m, total = y.size, int(loss.numbers[0]) - 1, 0.0
-    eta, best = tangent.start, _best(loss, y, tangent.start, weights)
-    move, along, shift = np.empty(n), np.empty(n), np.empty(m)
-    for i in range(n):
-        move[i] = end[i] - eta[i]
-    seen_by_thresholds(y, best, move, shift)
-    solve_thresholds(best, shift)
-    for i in range(n):
-        along[i] = move[i] - shift[min(int(y[i]), m - 1)]
-    total += _risen(best.upper, along, weights)
-    for i in range(n):
-        along[i] = shift[max(int(y[i]) - 1, 0)] - move[i]
-    total += _risen(best.lower, along, weights)
-    for j in range(1, m):
-        d, q = shift[j] - shift[j - 1], 1.0 / math.expm1(best.t[j] - best.t[j - 1])
-        r = q - q * (1.0 + q) * d
-        total -= best.mass[j] * (r * d + spacing_gap(q, r))
-    return total if abs(total) < math.inf else -math.inf
 
 
 @njit
@@ -458,11 +438,6 @@ def _risen(terms, d, weights):
     return -math.inf if outside else total
 
 
-@least_value.register(Ordinal)
-def ordinal_least_value(loss, y, weights):
-    return 0.0
-
-
 def log_probabilities(t, eta):
     """log P(y = c) (..., K) at predictors eta (...,) with thresholds t (K - 1,)."""
     eta = np.asarray(eta)[..., None]
@@ -477,8 +452,3 @@ def thresholds_of(loss, y, eta, weights):
     seen = weights > 0
     y, eta, weights = (np.ascontiguousarray(one[seen], dtype=float) for one in (y, eta, weights))
     return best_thresholds(loss, y, eta, weights / weights.sum()).t
-
-
-@free_at.register(Ordinal)
-def ordinal_free_at(loss, y, eta, weights):
-    return Free(thresholds=thresholds_of(loss, y, eta, weights))

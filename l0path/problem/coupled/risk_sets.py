@@ -79,9 +79,8 @@ def risk_in(loss, n, state):
 @njit
 def fill_risk(loss, eta, weights, state):
     """Fill the `Risk` of a predictor, in the state of a loss."""
-    leave, deaths = indices_at(loss, LEAVE), indices_at(loss, DEATHS)
-    first, since = indices_at(loss, FIRST), indices_at(loss, SINCE)
-    until = indices_at(loss, UNTIL)
+    deaths, first = indices_at(loss, DEATHS), indices_at(loss, FIRST)
+    since, until = indices_at(loss, SINCE), indices_at(loss, UNTIL)
     n, groups = eta.size, first.size - 1
     at = risk_in(loss, n, state)
     wide = _fill_units(loss, eta, at.units)
@@ -100,9 +99,7 @@ def fill_risk(loss, eta, weights, state):
             at.weight[g] += weights[deaths[d]]
         total += at.weight[g]
     state[own], state[own + 1] = total, 1.0 if wide else 0.0
-    if leave.size > 0:
-        _mark_fresh(loss, units, u, fresh)
-    sum_risk_sets(loss, units, fresh, u, at.sums)
+    sum_risk_sets(loss, units, fresh, u, at.sums, True)
     sum_ties(loss, units, u, at.tied)
 
 
@@ -171,37 +168,6 @@ def in_units(units, q, i, g):
 
 
 @njit
-def _mark_fresh(loss, units, u, fresh):
-    """Mark the event times at which so much of a running sum over the risk set has left that
-    rounding shows.
-    """
-    order, leave = indices_at(loss, ORDER), indices_at(loss, LEAVE)
-    edges, block = indices_at(loss, EDGES), indices_at(loss, BLOCK)
-    upto, gone = indices_at(loss, UPTO), indices_at(loss, GONE)
-    if units.wide:
-        for g in range(fresh.size):
-            fresh[g] = 1.0
-        return
-    for s in range(block.size - 1):
-        total, peak = 0.0, 0.0
-        enter, go = edges[s + 1], edges[s + 1]
-        for g in range(block[s + 1] - 1, block[s] - 1, -1):
-            while enter > upto[g]:
-                enter -= 1
-                total += u[order[enter]]
-            peak = max(peak, total)
-            while go > gone[g]:
-                go -= 1
-                total -= in_units(units, u, leave[go], g)
-            if not total > CANCELLED * peak:
-                fresh[g] = 1.0
-                total = _anew(loss, units, u, g, s)
-                peak = total
-            total *= units.shrink[g]
-            peak *= units.shrink[g]
-
-
-@njit
 def _anew(loss, units, q, g, s):
     """The sum of q over the risk set of an event time of stratum s."""
     order, edges = indices_at(loss, ORDER), indices_at(loss, EDGES)
@@ -217,8 +183,11 @@ def _anew(loss, units, q, g, s):
 
 
 @njit
-def sum_risk_sets(loss, units, fresh, q, out):
-    """out_g = sum of q over the risk set of every event time g."""
+def sum_risk_sets(loss, units, fresh, q, out, mark):
+    """out_g = sum of q over the risk set of every event time g; it is made anew at the times that
+    `fresh` marks. mark: whether those are marked first at which so much of the running sum has left
+    that rounding shows.
+    """
     order, leave = indices_at(loss, ORDER), indices_at(loss, LEAVE)
     edges, block = indices_at(loss, EDGES), indices_at(loss, BLOCK)
     upto, gone = indices_at(loss, UPTO), indices_at(loss, GONE)
@@ -227,20 +196,25 @@ def sum_risk_sets(loss, units, fresh, q, out):
             for g in range(block[s], block[s + 1]):
                 out[g] = _anew(loss, units, q, g, s)
             continue
-        total = 0.0
+        total, peak = 0.0, 0.0
         enter, go = edges[s + 1], edges[s + 1]
         for g in range(block[s + 1] - 1, block[s] - 1, -1):
             while enter > upto[g]:
                 enter -= 1
                 total += q[order[enter]]
             if leave.size > 0:
+                peak = max(peak, total)
                 while go > gone[g]:
                     go -= 1
                     total -= in_units(units, q, leave[go], g)
+                if mark and not total > CANCELLED * peak:
+                    fresh[g] = 1.0
                 if fresh[g] > 0.0:
                     total = _anew(loss, units, q, g, s)
+                    peak = total
             out[g] = total
             total *= units.shrink[g]
+            peak *= units.shrink[g]
 
 
 @njit
@@ -320,7 +294,7 @@ def means(loss, risk, z, room, sums, out):
     term, fraction = indices_at(loss, TERM), numbers_at(loss, FRACTION)
     for i in range(room.size):
         room[i] = risk.u[i] * z[i]
-    sum_risk_sets(loss, risk.units, risk.fresh, room, sums[0])
+    sum_risk_sets(loss, risk.units, risk.fresh, room, sums[0], False)
     sum_ties(loss, risk.units, room, sums[1])
     for g in range(risk.sums.size):
         for t in range(term[g], term[g + 1]):

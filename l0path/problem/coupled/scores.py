@@ -4,9 +4,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..losses import mean_of_rows
+from ..verbs import mean_of_rows
 from .baseline import baseline_of, cumulative_hazards
-from .event_times import Cox
+from .cox import Cox
 from .hazard import Baseline, ParametricHazard
 from .weibull import Weibull
 

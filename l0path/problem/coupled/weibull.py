@@ -27,23 +27,10 @@ from typing import NamedTuple
 import numpy as np
 
 from ...compiled import numbers_at, part
-from ...core.dispatch import njit
+from ...core.dispatch import njit, with_verbs
 from ...core.elementary import entropy_rise, exp_minus
 from ..traits import OUTLASTS, LossTraits
-from ..verbs import (
-    Free,
-    bound_of_rows,
-    coupling_of_rows,
-    found_state,
-    free_at,
-    has_ended,
-    middle,
-    origin_of,
-    rank_of,
-    state_at,
-    state_of_rows,
-    state_size,
-)
+from ..verbs import Free, found_state, state_at
 from .hazard import ParametricHazard
 
 SHAPE_STEPS = 200  # Newton steps, or halvings of the interval, for the shape
@@ -53,6 +40,7 @@ CENTER, MOST = 0, 1  # places of numbers of `Weibull`
 LOG_TIME = 1  # the place of an array
 
 
+@with_verbs
 class WeibullInKernels(NamedTuple):
     """The loss `Weibull` as its verbs take it, see `verbs.state_at`. Behind the first parts of its
     state at a predictor are b0, kappa, the v-mean of z, h and D of this module.
@@ -63,7 +51,79 @@ class WeibullInKernels(NamedTuple):
     ints: np.ndarray
     memory: np.ndarray
 
+    def state_of_rows(self, y, eta, weights, before, known, state):
+        z, n, most = numbers_at(self, LOG_TIME), y.size, self.numbers[MOST]
+        own, out, events, dead, value = (
+            part(state, 1 + 2 * n, 6 + 2 * n),
+            np.empty(4),
+            0.0,
+            0.0,
+            0.0,
+        )
+        for i in range(n):
+            events += weights[i] * y[i]
+            dead += weights[i] * y[i] * z[i]
+        dead /= events
+        shape = min(_begin(z, weights), most)
+        if before.size:
+            there, move = part(known, 1 + 2 * n, 6 + 2 * n), 0.0
+            for i in range(n):
+                move -= known[1 + n + i] * (z[i] - there[2]) * (eta[i] - before[i])
+            shape = min(max(there[1] + move / there[3], 0.5 * there[1]), 2.0 * there[1])
+        shape = _find_shape(z, eta, weights, dead, min(shape, most), most, out)
+        top, total = out[0], out[1]
+        for i in range(n):
+            v = weights[i] * exp_minus(top - (shape * z[i] + eta[i])) * (events / total)
+            state[1 + i], state[1 + n + i] = v - weights[i] * y[i], v
+            value += weights[i] * y[i] * (top - (shape * z[i] + eta[i]))
+        log_times = dead + self.numbers[CENTER]
+        state[0] = value + events * (1.0 + math.log(total / events) - math.log(shape) + log_times)
+        own[0], own[1], own[2] = math.log(events / total) - top, shape, out[2]
+        # at its end the shape does not move
+        own[3] = math.inf if shape >= most else events * (out[3] + 1.0 / (shape * shape))
+        own[4] = events
 
+    def coupling_of_rows(self, y, eta, weights, Z, out):
+        z, n, state = numbers_at(self, LOG_TIME), y.size, state_at(self, y, eta, weights)
+        v, own = part(state, 1 + n, 1 + 2 * n), part(state, 1 + 2 * n, 6 + 2 * n)
+        mean, level, slope = own[2], 1.0 / math.sqrt(own[4]), 1.0 / math.sqrt(own[3])
+        for a in range(Z.shape[0]):
+            column, first, second = Z[a], 0.0, 0.0
+            for i in range(n):
+                t = v[i] * column[i]
+                first += t
+                second += t * (z[i] - mean)
+            out[a, 0], out[a, 1] = level * first, slope * second
+
+    def bound_of_rows(self, y, weights, tangent, end):
+        # Every term of (W) is convex in a_i or in kappa. Their slopes, moved along to the optimum
+        # `end` of the quadratic model and the b0 and kappa there, balance each other, as in
+        # `ordinal_bound_of_rows`.
+        z, n = numbers_at(self, LOG_TIME), y.size
+        state = state_at(self, y, tangent.start, weights)
+        v, own = part(state, 1 + n, 1 + 2 * n), part(state, 1 + 2 * n, 6 + 2 * n)
+        shape, mean, h, events = own[1], own[2], own[3], own[4]
+        level, turn, bound = 0.0, 0.0, 0.0
+        if h == math.inf:  # at the end of shapes there is none
+            return -math.inf
+        for i in range(n):
+            t = v[i] * (end[i] - tangent.start[i])
+            level -= t / events
+            turn -= t * (z[i] - mean) / h
+        for i in range(n):
+            move = end[i] - tangent.start[i]
+            d = move + level + turn * (z[i] - mean)
+            if d < -1.0:
+                return -math.inf
+            bound += (tangent.slopes[i] + v[i] * d) * move - v[i] * entropy_rise(d)
+        left = 1.0 - turn / shape
+        if not left > 0.0:
+            return -math.inf
+        bound -= events * (left - 1.0 - math.log(left))
+        return bound if abs(bound) < math.inf else -math.inf
+
+
+@with_verbs
 class Weibull(NamedTuple):
     """The loss (W) of rows at risk from 0 until `stop`, by `weibull_of`; y holds the events, 0 or
     1.
@@ -97,6 +157,19 @@ class Weibull(NamedTuple):
         """The loss of some rows (mask or indices)."""
         return self._replace(stop=self.stop[rows], log_time=self.log_time[rows])
 
+    def state_size(self):
+        return 2, 1 + 5
+
+    def rank_of(self):
+        return 2
+
+    def free_at(self, y, eta, weights):
+        best = best_shape(self, y, eta, weights)
+        return Free(best.level, baseline=ParametricHazard(0.0, best.shape))
+
+    def has_ended(self, y, eta, weights):
+        return best_shape(self, y, eta, weights).ended
+
 
 def weibull_of(stop, event):
     """The `Weibull` loss of times (n,) > 0; event (n,): 1 where one happened then."""
@@ -120,16 +193,6 @@ def refuse_endless(loss, event):
             f"all events in the rows of this fit are at the last time, {stop.max():g}, so that the "
             "shape of a Weibull model is infinite; use loss='cox', or rows with events before"
         )
-
-
-@state_size.register(Weibull)
-def weibull_state_size(loss):
-    return 2, 1 + 5
-
-
-@rank_of.register(Weibull)
-def weibull_rank_of(loss):
-    return 2
 
 
 @njit
@@ -190,82 +253,6 @@ def _begin(z, weights):
     return 1.3 / math.sqrt(square / total) if square > 0.0 else 1.0
 
 
-@state_of_rows.register(WeibullInKernels)
-def weibull_state_of_rows(loss, y, eta, weights, before, known, state):
-    z, n, most = numbers_at(loss, LOG_TIME), y.size, loss.numbers[MOST]
-    own, out, events, dead, value = part(state, 1 + 2 * n, 6 + 2 * n), np.empty(4), 0.0, 0.0, 0.0
-    for i in range(n):
-        events += weights[i] * y[i]
-        dead += weights[i] * y[i] * z[i]
-    dead /= events
-    shape = min(_begin(z, weights), most)
-    if before.size:
-        there, move = part(known, 1 + 2 * n, 6 + 2 * n), 0.0
-        for i in range(n):
-            move -= known[1 + n + i] * (z[i] - there[2]) * (eta[i] - before[i])
-        shape = min(max(there[1] + move / there[3], 0.5 * there[1]), 2.0 * there[1])
-    shape = _find_shape(z, eta, weights, dead, min(shape, most), most, out)
-    top, total = out[0], out[1]
-    for i in range(n):
-        v = weights[i] * exp_minus(top - (shape * z[i] + eta[i])) * (events / total)
-        state[1 + i], state[1 + n + i] = v - weights[i] * y[i], v
-        value += weights[i] * y[i] * (top - (shape * z[i] + eta[i]))
-    log_times = dead + loss.numbers[CENTER]
-    state[0] = value + events * (1.0 + math.log(total / events) - math.log(shape) + log_times)
-    own[0], own[1], own[2] = math.log(events / total) - top, shape, out[2]
-    # at its end the shape does not move
-    own[3] = math.inf if shape >= most else events * (out[3] + 1.0 / (shape * shape))
-    own[4] = events
-
-
-@origin_of.register(WeibullInKernels)
-def weibull_origin_of(loss, slopes, eta):
-    return middle(slopes, eta)
-
-
-@coupling_of_rows.register(WeibullInKernels)
-def weibull_coupling_of_rows(loss, y, eta, weights, Z, out):
-    z, n, state = numbers_at(loss, LOG_TIME), y.size, state_at(loss, y, eta, weights)
-    v, own = part(state, 1 + n, 1 + 2 * n), part(state, 1 + 2 * n, 6 + 2 * n)
-    mean, level, slope = own[2], 1.0 / math.sqrt(own[4]), 1.0 / math.sqrt(own[3])
-    for a in range(Z.shape[0]):
-        column, first, second = Z[a], 0.0, 0.0
-        for i in range(n):
-            t = v[i] * column[i]
-            first += t
-            second += t * (z[i] - mean)
-        out[a, 0], out[a, 1] = level * first, slope * second
-
-
-@bound_of_rows.register(WeibullInKernels)
-def weibull_bound_of_rows(loss, y, weights, tangent, end):
-    # Every term of (W) is convex in a_i or in kappa. Their slopes, moved along to the optimum `end`
-    # of the quadratic model and the b0 and kappa there, balance each other, as in
-    # `ordinal_bound_of_rows`.
-    z, n = numbers_at(loss, LOG_TIME), y.size
-    state = state_at(loss, y, tangent.start, weights)
-    v, own = part(state, 1 + n, 1 + 2 * n), part(state, 1 + 2 * n, 6 + 2 * n)
-    shape, mean, h, events = own[1], own[2], own[3], own[4]
-    level, turn, bound = 0.0, 0.0, 0.0
-    if h == math.inf:  # at the end of shapes there is none
-        return -math.inf
-    for i in range(n):
-        t = v[i] * (end[i] - tangent.start[i])
-        level -= t / events
-        turn -= t * (z[i] - mean) / h
-    for i in range(n):
-        move = end[i] - tangent.start[i]
-        d = move + level + turn * (z[i] - mean)
-        if d < -1.0:
-            return -math.inf
-        bound += (tangent.slopes[i] + v[i] * d) * move - v[i] * entropy_rise(d)
-    left = 1.0 - turn / shape
-    if not left > 0.0:
-        return -math.inf
-    bound -= events * (left - 1.0 - math.log(left))
-    return bound if abs(bound) < math.inf else -math.inf
-
-
 class BestShape(NamedTuple):
     """The best constant and shape at a predictor, in the user's unit of time."""
 
@@ -282,14 +269,3 @@ def best_shape(loss, y, eta, weights):
     y, eta, weights = (np.ascontiguousarray(one[seen], dtype=float) for one in (y, eta, weights))
     level, shape = found_state(loss, y, eta, weights / weights.sum())[1 + 2 * y.size :][:2]
     return BestShape(float(level - shape * loss.center), float(shape), bool(shape >= loss.most))
-
-
-@free_at.register(Weibull)
-def weibull_free_at(loss, y, eta, weights):
-    best = best_shape(loss, y, eta, weights)
-    return Free(best.level, baseline=ParametricHazard(0.0, best.shape))
-
-
-@has_ended.register(Weibull)
-def weibull_has_ended(loss, y, eta, weights):
-    return best_shape(loss, y, eta, weights).ended

@@ -18,11 +18,9 @@ from typing import NamedTuple
 import numpy as np
 
 from ...core.elementary import binary_gap, exp_minus, log1p_unit
-from ..conjugates import CLASS_MARGIN, conjugate, conjugate_slope, interval
-from ..losses import named
-from ..responses import EPS, log_constant, null_start, poisson_start, rounding, saturated
+from ..losses import CLASS_MARGIN, named
+from ..responses import EPS, poisson_start
 from ..traits import EMPTIES, LossTraits
-from ..verbs import curvature, fenchel_gap, slope, value
 
 LARGEST_THETA = 1e8  # beyond it counts are as good as Poisson
 LEAST_THETA = 1e-6
@@ -49,75 +47,53 @@ class NegativeBinomial(NamedTuple):
 
     theta: float
 
+    def value(self, y, eta):
+        s = eta - math.log(self.theta)
+        soft = log1p_unit(exp_minus(abs(s))) + (s if s > 0.0 else 0.0)
+        return (y + self.theta) * soft - y * eta
 
-@value.register(NegativeBinomial)
-def negative_binomial_value(loss, y, eta):
-    s = eta - math.log(loss.theta)
-    soft = log1p_unit(exp_minus(abs(s))) + (s if s > 0.0 else 0.0)
-    return (y + loss.theta) * soft - y * eta
+    def slope(self, y, eta):
+        s = eta - math.log(self.theta)
+        e = exp_minus(abs(s))
+        return (y + self.theta) * (1.0 if s > 0.0 else e) / (1.0 + e) - y
 
+    def curvature(self, y, eta):
+        e = exp_minus(abs(eta - math.log(self.theta)))
+        return (y + self.theta) * e / ((1.0 + e) * (1.0 + e))
 
-@slope.register(NegativeBinomial)
-def negative_binomial_slope(loss, y, eta):
-    s = eta - math.log(loss.theta)
-    e = exp_minus(abs(s))
-    return (y + loss.theta) * (1.0 if s > 0.0 else e) / (1.0 + e) - y
+    def fenchel_gap(self, y, eta, at, dual):
+        total = y + self.theta
+        return total * binary_gap((at + y) / total, (dual - at) / total)
 
+    def conjugate(self, y, r):
+        from scipy.special import xlog1py, xlogy
 
-@curvature.register(NegativeBinomial)
-def negative_binomial_curvature(loss, y, eta):
-    e = exp_minus(abs(eta - math.log(loss.theta)))
-    return (y + loss.theta) * e / ((1.0 + e) * (1.0 + e))
+        total = y + self.theta
+        q = np.clip((r + y) / total, 0.0, 1.0)
+        return total * (xlogy(q, q) + xlog1py(1.0 - q, -q) + q * math.log(self.theta))
 
+    def interval(self, y):
+        return -y, np.full(y.shape, self.theta)
 
-@fenchel_gap.register(NegativeBinomial)
-def negative_binomial_fenchel_gap(loss, y, eta, at, dual):
-    total = y + loss.theta
-    return total * binary_gap((at + y) / total, (dual - at) / total)
+    def conjugate_slope(self, y, r):
+        q = np.clip((r + y) / (y + self.theta), CLASS_MARGIN, 1.0 - CLASS_MARGIN)
+        return math.log(self.theta) + np.log(q / (1.0 - q))
 
+    def null_start(self, y, offset, weights):
+        return poisson_start(y, offset, weights)
 
-@conjugate.register(NegativeBinomial)
-def negative_binomial_conjugate(loss, y, r):
-    from scipy.special import xlog1py, xlogy
+    def saturated(self, y):
+        return (y + self.theta) * np.log1p(y / self.theta) - y * np.log(np.where(y > 0, y, 1.0))
 
-    total = y + loss.theta
-    q = np.clip((r + y) / total, 0.0, 1.0)
-    return total * (xlogy(q, q) + xlog1py(1.0 - q, -q) + q * math.log(loss.theta))
+    def rounding(self, y, weights, size):
+        parts = (y + self.theta) * np.log1p(y / self.theta) + y * np.abs(np.log(np.maximum(y, 1.0)))
+        return 16 * EPS * max(float(weights @ parts), 1.0)
 
+    def log_constant(self, y, trials=None):
+        from scipy.special import gammaln
 
-@interval.register(NegativeBinomial)
-def negative_binomial_interval(loss, y):
-    return -y, np.full(y.shape, loss.theta)
-
-
-@conjugate_slope.register(NegativeBinomial)
-def negative_binomial_conjugate_slope(loss, y, r):
-    q = np.clip((r + y) / (y + loss.theta), CLASS_MARGIN, 1.0 - CLASS_MARGIN)
-    return math.log(loss.theta) + np.log(q / (1.0 - q))
-
-
-@null_start.register(NegativeBinomial)
-def negative_binomial_null_start(loss, y, offset, weights):
-    return poisson_start(y, offset, weights)
-
-
-@saturated.register(NegativeBinomial)
-def negative_binomial_saturated(loss, y):
-    return (y + loss.theta) * np.log1p(y / loss.theta) - y * np.log(np.where(y > 0, y, 1.0))
-
-
-@rounding.register(NegativeBinomial)
-def negative_binomial_rounding(loss, y, weights, size):
-    parts = (y + loss.theta) * np.log1p(y / loss.theta) + y * np.abs(np.log(np.maximum(y, 1.0)))
-    return 16 * EPS * max(float(weights @ parts), 1.0)
-
-
-@log_constant.register(NegativeBinomial)
-def negative_binomial_log_constant(loss, y, trials=None):
-    from scipy.special import gammaln
-
-    theta = loss.theta
-    return gammaln(theta) + gammaln(y + 1.0) - gammaln(y + theta) + y * math.log(theta)
+        theta = self.theta
+        return gammaln(theta) + gammaln(y + 1.0) - gammaln(y + theta) + y * math.log(theta)
 
 
 def theta_of(y, mean, weights):

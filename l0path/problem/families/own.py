@@ -136,12 +136,16 @@ def own_loss(
 
 def take_undecorated(loss: Any) -> None:
     """Make the class of a record a loss that Python runs, if it has the three methods and is not a
-    loss. It is said once for each class. Arrays and lists in the record of a loss are refused.
+    loss. It is said once for each class. Arrays, lists and texts in the record of a loss are
+    refused.
     """
     kind = type(loss)
     if kind in OWN_LOSSES.values():
         fields = loss._asdict().items()
-        _refuse_fields(loss, [name for name, one in fields if not isinstance(one, Hashable)])
+        odd = [
+            name for name, one in fields if isinstance(one, str) or not isinstance(one, Hashable)
+        ]
+        _refuse_fields(loss, odd)
     undecorated = _is_record(kind) and "traits" not in vars(kind)
     if not (undecorated and all(callable(getattr(kind, verb, None)) for verb in ROW_VERBS)):
         return

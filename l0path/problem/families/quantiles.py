@@ -27,20 +27,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..conjugates import conjugate, conjugate_slope, interval, smooth
-from ..losses import named, smoothness
-from ..responses import (
-    EPS,
-    log_constant,
-    log_likelihood,
-    null_start,
-    reported,
-    rounding,
-    saturated,
-    unit_deviance,
-)
+from ...core.dispatch import with_verbs
+from ..losses import named
+from ..responses import EPS, rounding
 from ..traits import LossTraits
-from ..verbs import curvature, fenchel_gap, slope, value
+from ..verbs import value
 
 
 @named
@@ -68,7 +59,75 @@ class Quantile(NamedTuple):
         """How far the loss can be above the check loss."""
         return 0.25 * self.width
 
+    def value(self, y, eta):
+        r, h = y - eta, self.width
+        if abs(r) <= h:
+            return 0.25 * r * r / h + (self.quantile - 0.5) * r + 0.25 * h
+        return self.quantile * r if r > 0.0 else (self.quantile - 1.0) * r
 
+    def slope(self, y, eta):
+        return 0.5 - self.quantile - min(max(0.5 * (y - eta) / self.width, -0.5), 0.5)
+
+    def curvature(self, y, eta):
+        return 0.5 / self.width if abs(y - eta) <= self.width else 0.0
+
+    def fenchel_gap(self, y, eta, at, dual):
+        u = 0.5 - self.quantile - dual
+        if abs(u) > 0.5:
+            return math.inf
+        return self.width * (u * u - 0.25) + dual * (y - eta) + value(self, y, eta)
+
+    def smoothness(self):
+        return 0.5 / self.width
+
+    def reported(self):
+        return Check(self.quantile, self.width)
+
+    def conjugate(self, y, r):
+        return y * r + self.width * ((0.5 - self.quantile - r) ** 2 - 0.25)
+
+    def interval(self, y):
+        return np.full(y.shape, -self.quantile), np.full(y.shape, 1.0 - self.quantile)
+
+    def conjugate_slope(self, y, r):
+        return y - 2.0 * self.width * (0.5 - self.quantile - r)
+
+    def null_start(self, y, offset, weights):
+        r = y - offset
+        order = np.argsort(r, kind="stable")
+        at = np.searchsorted(np.cumsum(weights[order]), self.quantile)
+        return float(r[order[min(at, r.size - 1)]])
+
+    def saturated(self, y):
+        return np.full(y.shape, self.width * (0.25 - (self.quantile - 0.5) ** 2))
+
+    def rounding(self, y, weights, size):
+        return 8 * EPS * size
+
+    def unit_deviance(self, y, eta, rows):
+        """Twice the check loss, not smoothed."""
+        r = y - eta
+        return 2.0 * np.where(r > 0, self.quantile * r, (self.quantile - 1.0) * r)
+
+    def log_constant(self, y, trials=None):
+        """What rounding leaves of the loss of a row that is fitted."""
+        return rounding(self, y, None, np.abs(y))
+
+    def log_likelihood(self, constant, n):
+        """Of mean check losses, with the scale of maximum likelihood; inf where every row is
+        fitted.
+        """
+        density = math.log(self.quantile * (1.0 - self.quantile)) - 1.0
+
+        def of_losses(mean_loss):
+            with np.errstate(divide="ignore"):
+                fitted = mean_loss <= constant
+                return np.where(fitted, np.inf, n * (density - np.log(np.maximum(mean_loss, 0.0))))
+
+        return of_losses
+
+
+@with_verbs
 class Check(NamedTuple):
     """Check loss of a quantile, for results: it has no curvature. width: that of the smoothed loss
     that stands in for it in a search.
@@ -79,122 +138,20 @@ class Check(NamedTuple):
     quantile: float
     width: float
 
+    def value(self, y, eta):
+        r = y - eta
+        return self.quantile * r if r > 0.0 else (self.quantile - 1.0) * r
 
-@smooth.register(Check)
-def check_smooth(loss):
-    return Quantile(loss.quantile, loss.width)
+    def slope(self, y, eta):
+        return -self.quantile if y > eta else 1.0 - self.quantile
 
+    def smooth(self):
+        return Quantile(self.quantile, self.width)
 
-@reported.register(Quantile)
-def quantile_reported(loss):
-    return Check(loss.quantile, loss.width)
+    def conjugate(self, y, r):
+        return y * r
 
-
-@value.register(Check)
-def check_value(loss, y, eta):
-    r = y - eta
-    return loss.quantile * r if r > 0.0 else (loss.quantile - 1.0) * r
-
-
-@slope.register(Check)
-def check_slope(loss, y, eta):
-    return -loss.quantile if y > eta else 1.0 - loss.quantile
-
-
-@conjugate.register(Check)
-def check_conjugate(loss, y, r):
-    return y * r
-
-
-@smoothness.register(Quantile)
-def quantile_smoothness(loss):
-    return 0.5 / loss.width
-
-
-@value.register(Quantile)
-def quantile_value(loss, y, eta):
-    r, h = y - eta, loss.width
-    if abs(r) <= h:
-        return 0.25 * r * r / h + (loss.quantile - 0.5) * r + 0.25 * h
-    return loss.quantile * r if r > 0.0 else (loss.quantile - 1.0) * r
-
-
-@slope.register(Quantile)
-def quantile_slope(loss, y, eta):
-    return 0.5 - loss.quantile - min(max(0.5 * (y - eta) / loss.width, -0.5), 0.5)
-
-
-@curvature.register(Quantile)
-def quantile_curvature(loss, y, eta):
-    return 0.5 / loss.width if abs(y - eta) <= loss.width else 0.0
-
-
-@fenchel_gap.register(Quantile)
-def quantile_fenchel_gap(loss, y, eta, at, dual):
-    u = 0.5 - loss.quantile - dual
-    if abs(u) > 0.5:
-        return math.inf
-    return loss.width * (u * u - 0.25) + dual * (y - eta) + value(loss, y, eta)
-
-
-@conjugate.register(Quantile)
-def quantile_conjugate(loss, y, r):
-    return y * r + loss.width * ((0.5 - loss.quantile - r) ** 2 - 0.25)
-
-
-@interval.register(Quantile)
-@interval.register(Check)
-def quantile_interval(loss, y):
-    return np.full(y.shape, -loss.quantile), np.full(y.shape, 1.0 - loss.quantile)
-
-
-@conjugate_slope.register(Quantile)
-def quantile_conjugate_slope(loss, y, r):
-    return y - 2.0 * loss.width * (0.5 - loss.quantile - r)
-
-
-@null_start.register(Quantile)
-@null_start.register(Check)
-def quantile_null_start(loss, y, offset, weights):
-    r = y - offset
-    order = np.argsort(r, kind="stable")
-    at = np.searchsorted(np.cumsum(weights[order]), loss.quantile)
-    return float(r[order[min(at, r.size - 1)]])
-
-
-@saturated.register(Quantile)
-def quantile_saturated(loss, y):
-    return np.full(y.shape, loss.width * (0.25 - (loss.quantile - 0.5) ** 2))
-
-
-@rounding.register(Quantile)
-@rounding.register(Check)
-def quantile_rounding(loss, y, weights, size):
-    return 8 * EPS * size
-
-
-@unit_deviance.register(Quantile)
-@unit_deviance.register(Check)
-def quantile_unit_deviance(loss, y, eta, rows):
-    """Twice the check loss, not smoothed."""
-    r = y - eta
-    return 2.0 * np.where(r > 0, loss.quantile * r, (loss.quantile - 1.0) * r)
-
-
-@log_constant.register(Quantile)
-def quantile_log_constant(loss, y, trials=None):
-    """What rounding leaves of the loss of a row that is fitted."""
-    return rounding(loss, y, None, np.abs(y))
-
-
-@log_likelihood.register(Quantile)
-def quantile_log_likelihood(loss, constant, n):
-    """Of mean check losses, with the scale of maximum likelihood; inf where every row is fitted."""
-    density = math.log(loss.quantile * (1.0 - loss.quantile)) - 1.0
-
-    def of_losses(mean_loss):
-        with np.errstate(divide="ignore"):
-            fitted = mean_loss <= constant
-            return np.where(fitted, np.inf, n * (density - np.log(np.maximum(mean_loss, 0.0))))
-
-    return of_losses
+    interval = Quantile.interval
+    null_start = Quantile.null_start
+    rounding = Quantile.rounding
+    unit_deviance = Quantile.unit_deviance

@@ -19,11 +19,9 @@ from typing import NamedTuple
 import numpy as np
 
 from ...core.elementary import binary_gap, exp_minus, log1p_unit
-from ..conjugates import CLASS_MARGIN, conjugate, conjugate_slope, interval
-from ..losses import named
-from ..responses import EPS, log_constant, null_start, rounding, saturated
+from ..losses import CLASS_MARGIN, named
+from ..responses import EPS
 from ..traits import FILLS, LossTraits
-from ..verbs import curvature, fenchel_gap, slope, value
 
 
 @named
@@ -41,70 +39,48 @@ class Binomial(NamedTuple):
         likelihood=True,
     )
 
+    def value(self, y, eta):
+        return log1p_unit(exp_minus(abs(eta))) + (eta if eta > 0.0 else 0.0) - y * eta
 
-@value.register(Binomial)
-def binomial_value(loss, y, eta):
-    return log1p_unit(exp_minus(abs(eta))) + (eta if eta > 0.0 else 0.0) - y * eta
+    def slope(self, y, eta):
+        e = exp_minus(abs(eta))
+        return (1.0 if eta > 0.0 else e) / (1.0 + e) - y
 
+    def curvature(self, y, eta):
+        e = exp_minus(abs(eta))
+        return e / ((1.0 + e) * (1.0 + e))
 
-@slope.register(Binomial)
-def binomial_slope(loss, y, eta):
-    e = exp_minus(abs(eta))
-    return (1.0 if eta > 0.0 else e) / (1.0 + e) - y
+    def fenchel_gap(self, y, eta, at, dual):
+        return binary_gap(at + y, dual - at)
 
+    def conjugate(self, y, r):
+        from scipy.special import xlog1py, xlogy
 
-@curvature.register(Binomial)
-def binomial_curvature(loss, y, eta):
-    e = exp_minus(abs(eta))
-    return e / ((1.0 + e) * (1.0 + e))
+        q = np.clip(r + y, 0.0, 1.0)
+        return xlogy(q, q) + xlog1py(1.0 - q, -q)
 
+    def interval(self, y):
+        return -y, 1.0 - y
 
-@fenchel_gap.register(Binomial)
-def binomial_fenchel_gap(loss, y, eta, at, dual):
-    return binary_gap(at + y, dual - at)
+    def conjugate_slope(self, y, r):
+        q = np.clip(r + y, CLASS_MARGIN, 1.0 - CLASS_MARGIN)
+        return np.log(q / (1.0 - q))
 
+    def null_start(self, y, offset, weights):
+        mean = float(weights @ y)
+        return float(np.log(mean / (1.0 - mean)))
 
-@conjugate.register(Binomial)
-def binomial_conjugate(loss, y, r):
-    from scipy.special import xlog1py, xlogy
+    def saturated(self, y):
+        from scipy.special import xlog1py, xlogy
 
-    q = np.clip(r + y, 0.0, 1.0)
-    return xlogy(q, q) + xlog1py(1.0 - q, -q)
+        return -(xlogy(y, y) + xlog1py(1.0 - y, -y))
 
+    def rounding(self, y, weights, size):
+        return 16 * EPS
 
-@interval.register(Binomial)
-def binomial_interval(loss, y):
-    return -y, 1.0 - y
+    def log_constant(self, y, trials=None):
+        """Less the logarithm of the binomial coefficient, for each trial."""
+        from scipy.special import gammaln
 
-
-@conjugate_slope.register(Binomial)
-def binomial_conjugate_slope(loss, y, r):
-    q = np.clip(r + y, CLASS_MARGIN, 1.0 - CLASS_MARGIN)
-    return np.log(q / (1.0 - q))
-
-
-@null_start.register(Binomial)
-def binomial_null_start(loss, y, offset, weights):
-    mean = float(weights @ y)
-    return float(np.log(mean / (1.0 - mean)))
-
-
-@saturated.register(Binomial)
-def binomial_saturated(loss, y):
-    from scipy.special import xlog1py, xlogy
-
-    return -(xlogy(y, y) + xlog1py(1.0 - y, -y))
-
-
-@rounding.register(Binomial)
-def binomial_rounding(loss, y, weights, size):
-    return 16 * EPS
-
-
-@log_constant.register(Binomial)
-def binomial_log_constant(loss, y, trials=None):
-    """Less the logarithm of the binomial coefficient, for each trial."""
-    from scipy.special import gammaln
-
-    t = np.maximum(trials, 1e-300)
-    return (gammaln(t * y + 1.0) + gammaln(t * (1.0 - y) + 1.0) - gammaln(t + 1.0)) / t
+        t = np.maximum(trials, 1e-300)
+        return (gammaln(t * y + 1.0) + gammaln(t * (1.0 - y) + 1.0) - gammaln(t + 1.0)) / t

@@ -16,13 +16,13 @@ from oracles import (
 from problems import in_user_units, problem_of, wide_instance
 from thinning import thinned
 
+from l0path.algorithms.cd_kernels import Coordinates, StopRule, cd_gram, line, row_loss
+from l0path.algorithms.coordinate_descent import CoordinateDescent, entry_gains
+from l0path.algorithms.coordinate_solvers import make_descent
 from l0path.core.control import Clock, Stop
 from l0path.engine.lambda0.path import STEP, Lambda0Path
 from l0path.engine.protocols import Session, Slice, ignore
 from l0path.exchange.local_search import LocalSearch
-from l0path.first_order.cd_kernels import Coordinates, StopRule, cd_gram, line, row_loss
-from l0path.first_order.coordinate_descent import CoordinateDescent, entry_gains
-from l0path.first_order.coordinate_solvers import make_descent
 from l0path.problem.losses import make_loss
 from l0path.problem.penalties import Interval, entry, separable, threshold
 from l0path.working_set.model import make_model

@@ -20,9 +20,10 @@ import numpy as np
 
 from ..core.status import FitStatus
 from ..errors import check_tol
+from ..exchange.table import ExchangeList
 from ..problem.penalties import Separable
 from ..problem.solution import present
-from .cd_kernels import BestSwaps, Coordinates, Entering, Leaving, frozen_swaps
+from .cd_kernels import Coordinates, Entering, Leaving, frozen_swaps
 
 NO_IMPROVEMENT = 1e-10  # relative change of P below which a swap is no improvement
 
@@ -236,7 +237,7 @@ class CoordinateSolver:
         members = Leaving(sides.rows, sides.index, sides.scale, rho, member_cost)
         box = p.lower[J], p.upper[J]
         entrants = Entering(sides.c, sides.a, skip, self.factor_all[J], *box)
-        pairs = BestSwaps(np.empty(keep), np.empty(keep, np.int64), np.empty(keep, np.int64))
+        pairs = ExchangeList(np.empty(keep), np.empty(keep, np.int64), np.empty(keep, np.int64))
         count = frozen_swaps(penalty, members, entrants, ceiling, pairs)
         return [
             (float(pairs.change[e]), int(fit.support[i]), int(numbers[j]))

@@ -11,10 +11,10 @@ from problems import problem_of
 from scipy.optimize import minimize
 from thinning import thinned
 
-from l0path.first_order.dual import DualProblem
+from l0path.algorithms.dual import DualProblem
+from l0path.algorithms.generation import Pool, generate, ranked_units, widened
 from l0path.relaxation.blocks import NO_BLOCKS, Blocks, project, shares, support_norm
-from l0path.relaxation.generation import Pool, generate, ranked_units, widened
-from l0path.relaxation.subproblem import SolveLimits, Subproblem
+from l0path.relaxation.subproblem import RowSubproblem, SolveLimits, SquaredSubproblem
 from l0path.working_set.model import make_model
 
 
@@ -81,7 +81,8 @@ def posed(pool, lists, budget=1, apart=False, **limits):
         blocks = blocks.with_units(pool, np.array(units), apart)
     forced = pool.problem.forced
     free = NO_BLOCKS._replace(columns=forced, v=np.zeros(forced.size))
-    return Subproblem(pool, blocks, free, budget, limits=SolveLimits(**limits))
+    kind = SquaredSubproblem if pool.problem.quadratic else RowSubproblem
+    return kind(pool, blocks, free, budget, limits=SolveLimits(**limits))
 
 
 def driven(sub):

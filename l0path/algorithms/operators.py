@@ -18,6 +18,8 @@ from ..problem.losses import smoothness
 from ..problem.verbs import derivatives, mean_loss
 from .coordinate_descent import entry_gains
 
+LANCZOS_TOL, LANCZOS_STEPS = 1e-6, 60  # relative change at which an eigenvalue is one; steps
+
 
 class Iterate(NamedTuple):
     """A point: w (m,) dense coefficients, b0, image (n,) or (m,), value = F."""
@@ -77,7 +79,7 @@ def largest(score, count, index):
     )
 
 
-def top_eigenvalue(product, start, tol=1e-6, most=60):
+def top_eigenvalue(product, start):
     """Largest eigenvalue of a positive semidefinite operator by Lanczos steps with full
     reorthogonalization from `start`; it is reached from below.
     """
@@ -85,7 +87,7 @@ def top_eigenvalue(product, start, tol=1e-6, most=60):
     if not size > 0:
         return 0.0
     basis, diagonal, side, found = [start / size], [], [], 0.0
-    for _ in range(min(most, start.size)):
+    for _ in range(min(LANCZOS_STEPS, start.size)):
         v = product(basis[-1])
         diagonal.append(float(basis[-1] @ v))
         for _turn in range(2):
@@ -96,7 +98,7 @@ def top_eigenvalue(product, start, tol=1e-6, most=60):
             np.linalg.eigvalsh(np.diag(diagonal) + np.diag(side, 1) + np.diag(side, -1))[-1]
         )
         length = float(np.linalg.norm(v))
-        if length <= 1e-12 * found or abs(found - old) <= tol * found:
+        if length <= 1e-12 * found or abs(found - old) <= LANCZOS_TOL * found:
             break
         side.append(length)
         basis.append(v / length)
@@ -119,7 +121,7 @@ class View:
             np.isfinite(self.lower[~self.closed]).any()
             or np.isfinite(self.upper[~self.closed]).any()
         )
-        self.free_intercept = problem.intercept and not problem.quadratic
+        self.free_intercept = problem.free_intercept
         self.lipschitz = self.spread = np.nan
         self.curvature_bound = smoothness(problem.loss)
 

@@ -8,8 +8,8 @@ from oracles import instances
 from problems import plain, problem_of
 from scipy import sparse
 
-from l0path.first_order import extrapolation
-from l0path.first_order.operators import (
+from l0path.algorithms import extrapolation
+from l0path.algorithms.operators import (
     all_columns,
     largest,
     top_eigenvalue,

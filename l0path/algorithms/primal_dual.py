@@ -276,15 +276,11 @@ class PenalisedAscent:
 
     def offer(self, fit):
         """Compare a fit, and its dual point a_i = loss'(eta_i), with the best ones."""
-        s, p = self.solver, self.solver.problem
+        s = self.solver
         if fit is self.fit or s.descent.objective(self.lambda0, fit) < self.top():
             self.fit = fit
-            eta = (
-                p.offset
-                + fit.b @ s.model.Z[s.model.where[fit.support]]
-                + (0.0 if p.quadratic else fit.b0)
-            )
-            self.evaluate(s.dual.of_predictor(eta))
+            Z = s.model.Z[s.model.where[fit.support]]
+            self.evaluate(s.dual.of_predictor(s.problem.predictor(fit, Z)))
 
     def improve(self, b, poll):
         """The primal from b(a): coordinate descent (13) until the support no longer changes, then a

@@ -77,7 +77,7 @@ class DualProblem:
     def __init__(self, problem, lambda1, lambda2):
         self.problem, self.lambda1, self.lambda2 = problem, float(lambda1), float(lambda2)
         self.low, self.high = interval(problem.loss, problem.y)
-        self.tied = problem.intercept and not problem.quadratic
+        self.tied = problem.free_intercept
         self.zero = np.zeros(problem.y.size)
         self.least = convexity(problem.loss)
 
@@ -144,12 +144,14 @@ def diverged(a):
 
 class DualSizes:
     """Sizes of a model with dual points: their values on the working columns, and what a read of
-    all columns needs. bounds: {k: D over all columns}.
+    all columns needs. bounds: {k: D over all columns}; lambda2: of the models, that of `dual` may
+    be larger.
     """
 
-    def __init__(self, model, dual, scale):
+    def __init__(self, model, dual, lambda2, scale):
         self.model, self.dual, self.scale = model, dual, scale
-        self.width, self.view, self.Z, self.bounds = -1, None, None, {}
+        self.lambda1, self.lambda2 = dual.lambda1, float(lambda2)
+        self.width, self.view, self.Z, self.bounds, self.refits = -1, None, None, {}, {}
 
     def renew(self):
         """Renew the view of the working columns; whether they have grown."""
@@ -172,13 +174,8 @@ class DualSizes:
 
     def dual_of(self, fit):
         """The dual point a_i = loss'(eta_i) of a fit."""
-        p = self.model.problem
-        eta = (
-            p.offset
-            + fit.b @ self.Z[self.model.where[fit.support]]
-            + (0.0 if p.quadratic else fit.b0)
-        )
-        return self.dual.of_predictor(eta)
+        Z = self.Z[self.model.where[fit.support]]
+        return self.dual.of_predictor(self.model.problem.predictor(fit, Z))
 
     def margin(self):
         """The amount by which a bound is lowered to allow for rounding."""
@@ -199,15 +196,31 @@ class DualSizes:
         """
         return self.dual.lambda1 + 2.0 * np.sqrt(self.dual.lambda2 * edge) if edge >= 0.0 else 0.0
 
+    def counted(self, outcome):
+        """(h of the k working columns that count at an outcome, the sum of theirs and of the forced
+        ones).
+        """
+        correlation = -(self.Z @ self.right_side(outcome))
+        J, _, total = self.top(
+            correlation, outcome.fit.support.size - self.model.problem.forced.size
+        )
+        h = self.dual.link(correlation, self.view.lower, self.view.upper, self.view.boxed)[1]
+        return h[J][self.view.selectable[J]], total
+
     def threshold(self, outcome):
         """The least h among the k of the working columns that count: what a column outside must
         pass to lower D.
         """
-        correlation = -(self.Z @ self.right_side(outcome))
-        k = outcome.fit.support.size - self.model.problem.forced.size
-        J, _, _ = self.top(correlation, k)
-        h = self.dual.link(correlation, self.view.lower, self.view.upper, self.view.boxed)[1]
-        return float(h[J][self.view.selectable[J]].min(initial=np.inf))
+        return float(self.counted(outcome)[0].min(initial=np.inf))
+
+    def refit(self, units):
+        """The restricted optimum on some columns and the forced ones, remembered."""
+        support = np.union1d(units, self.model.problem.forced)
+        key = support.tobytes()
+        if key not in self.refits:
+            self.model.grow(support)
+            self.refits[key] = self.model.refit(support, self.lambda1, self.lambda2)
+        return self.refits[key]
 
     def closed(self, k, fit):
         """Whether the bound of size k over all columns meets the value of a fit, up to rounding."""

@@ -7,7 +7,6 @@ from problems import plain, problem_of, solver_path, wide_instance
 import l0path
 from l0path.core.control import Clock, Stop
 from l0path.engine.protocols import Session, Slice
-from l0path.engine.size_path import SizePath
 from l0path.engine.strategies.columns import ColumnExchanges
 from l0path.engine.strategies.sparse import SparseSizes
 from l0path.exchange.ranking import Wanted
@@ -27,7 +26,7 @@ def test_path_reads_x_a_few_times_and_serves_an_engine():
     assert path.model.reads < 15 and path.model.width < 250
     assert [row["verified"] for row in path.rounds][-1] == 16
     assert path.next_value() < path.pool.fits[15].value
-    assert [support.size for support in path.result().starts] == list(range(1, 16))
+    assert [support.size for support in path.result.starts] == list(range(1, 16))
     assert np.isnan(path.bound(3))
     paper = solver_path(d, ProjectedGradient(variant="apg+", paper_defaults=True), 4)
     assert (
@@ -74,7 +73,7 @@ def test_time_limit_keeps_what_was_solved():
     settings = ProjectedGradient(variant="pg_ll")
     path = SparseSizes(model, Slice(0.0, 0.0, 40), settings, Session(clock))
     with pytest.raises(Stop):
-        SizePath(path).run()
+        path.run()
     assert 0 in path.pool.fits and len(path.pool.fits) < 41
     assert path.optimality(max(path.pool.fits)) in ("unverified", "stationary")
 
@@ -83,8 +82,8 @@ def test_supports_from_elsewhere_compete():
     d = wide_instance(2, lambda2=0.0)
     model = make_model(problem_of(d))
     search = ColumnExchanges(model, Slice(0.0, 0.0, 12), LocalSearch(), Session(Clock()))
-    SizePath(search).run()
-    path = solver_path(d, ProjectedGradient(), 12, supports=search.result().starts)
+    search.run()
+    path = solver_path(d, ProjectedGradient(), 12, supports=search.result.starts)
     assert all(path.pool.fits[k].value <= search.pool.fits[k].value * (1 + 1e-9) for k in range(13))
 
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..core.dispatch import njit
-from ..exchange.table import ExchangeList, _keep
+from ..exchange.table import _keep
 from ..problem.penalties import Interval, Separable, entry, threshold
 from ..problem.verbs import along_a_column, derivatives_of_rows, loss_data, value_of_rows
 
@@ -95,14 +95,6 @@ class Entering(NamedTuple):
     factor: np.ndarray  # (m,), penalty factors
     lower: np.ndarray  # (m,), the box
     upper: np.ndarray  # (m,), the box
-
-
-class BestSwaps(NamedTuple):
-    """The best swaps so far: their changes of P, positions of the column and of the member."""
-
-    change: np.ndarray
-    column: np.ndarray
-    position: np.ndarray
 
 
 @njit
@@ -201,15 +193,24 @@ def probe_entries(rows, penalty, eta, Z, at, columns, out, gains):
 
 
 @njit
+def _along(point, z):
+    """Slope and curvature of the mean loss along z (n,)."""
+    d, h = 0.0, 0.0
+    for i in range(z.size):
+        d += point.slopes[i] * z[i]
+        h += point.curvatures[i] * z[i] * z[i]
+    return d, h
+
+
+@njit
 def member_step(rows, penalty, point, F, z, b, column):
     """New value of a nonzero (or fixed) coordinate: one Newton step if it lowers F and the
     coordinate is far from leaving, else the exact search.
     """
     lambda1, lambda2 = penalty.lambda1, penalty.lambda2
-    d, h = 2.0 * lambda2 * b + (lambda1 if b > 0.0 else -lambda1), 2.0 * lambda2
-    for i in range(z.size):
-        d += point.slopes[i] * z[i]
-        h += point.curvatures[i] * z[i] * z[i]
+    d, h = _along(point, z)
+    d += 2.0 * lambda2 * b + (lambda1 if b > 0.0 else -lambda1)
+    h += 2.0 * lambda2
     far = column.fixed or 0.5 * h * b * b > 20.0 * (column.cost + penalty.tie)
     if b != 0.0 and h > 0.0 and far:
         t = min(max(b - d / h, column.lower), column.upper)
@@ -233,10 +234,8 @@ def entering(rows, penalty, point, z, column, safety):
     """The value at which a column that is zero enters, 0 where it does not. safety: 0 for the exact
     search at any rate, else see `Visit`.
     """
-    d, h = 0.0, 2.0 * penalty.lambda2
-    for i in range(z.size):
-        d += point.slopes[i] * z[i]
-        h += point.curvatures[i] * z[i] * z[i]
+    d, h = _along(point, z)
+    h += 2.0 * penalty.lambda2
     u = max(abs(d) - penalty.lambda1, 0.0)
     if not u > 0.0 or (safety > 0.0 and not safety * u * u > 2.0 * h * column.cost):
         return 0.0
@@ -296,15 +295,14 @@ def _derive(rows, point):
 
 
 @njit
-def frozen_swaps(penalty, members, entrants, ceiling, pairs):
-    """Swaps with all other coefficients frozen, lowest change of P first: member i leaves (rho_i),
-    column j enters at its own optimum; returns how many were kept.
+def frozen_swaps(penalty, members, entrants, ceiling, found):
+    """Fill an `ExchangeList` with swaps with all other coefficients frozen, lowest change of P
+    first: member i leaves (rho_i), column j enters at its own optimum; returns how many were kept.
 
     change_ij = rho_i - gain_ij + lambda0 (f_j - f_i): Hazimeh & Mazumder (2020), section 3, one
     O(1) formula for each pair. With ceiling <= 0 one entry a column, else every pair.
     """
-    change, found = pairs[0], ExchangeList(pairs[0], pairs[1], pairs[2])
-    rho, member_cost, a = members.rho, members.member_cost, entrants.a
+    change, rho, member_cost, a = found.change, members.rho, members.member_cost, entrants.a
     kept, capacity, k = 0, change.size, rho.size
     for j in range(a.size):
         if entrants.skip[j]:

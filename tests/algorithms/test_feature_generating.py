@@ -14,8 +14,8 @@ from scipy import sparse
 from thinning import thinned
 
 import l0path
+from l0path.algorithms.one_size import solve_size
 from l0path.engine.strategies.generating import Generation, JoinLimits
-from l0path.first_order.one_size import solve_size
 from l0path.solvers import FeatureGenerating
 from l0path.working_set.model import make_model
 

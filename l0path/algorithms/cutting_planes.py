@@ -24,10 +24,10 @@ from typing import Any
 import numpy as np
 
 from ..core.arguments import whole_fields
-from ..first_order.dual import DualProblem, DualSizes
-from ..first_order.operators import SizeOutcome, SolverTraits
-from .blocks import NO_BLOCKS
+from ..relaxation.blocks import NO_BLOCKS
+from .dual import DualProblem, DualSizes
 from .generation import GroupPool, Pool, generate, ranked_units
+from .operators import SizeOutcome, SolverTraits
 
 DEFAULT_C = 10.0
 
@@ -124,12 +124,12 @@ class GeneratingSolver(DualSizes):
     def __init__(self, model, lambda1, lambda2, settings, scale):
         settings.check(model.problem, lambda1, lambda2)
         self.ridge = settings.ridge(model.problem, lambda2)
-        super().__init__(model, DualProblem(model.problem, lambda1, self.ridge), scale)
-        self.settings, self.lambda1, self.lambda2 = settings, float(lambda1), float(lambda2)
+        super().__init__(model, DualProblem(model.problem, lambda1, self.ridge), lambda2, scale)
+        self.settings = settings
         self.valid = self.ridge <= self.lambda2 * (1 + 1e-12)
         self.traits = SolverTraits(settings.paper_defaults, proposes=True, prunes=True)
         self.pool = Pool(model, self.dual, settings.paper_defaults)
-        self.refits, self.held, self.kept, self.done = {}, {}, {}, {}
+        self.held, self.kept, self.done = {}, {}, {}
         self.relaxed, self.made = {}, 0
 
     def size(self, fit):
@@ -201,15 +201,6 @@ class GeneratingSolver(DualSizes):
             if units.size
             else NO_BLOCKS
         ), None
-
-    def refit(self, units):
-        """De-biased: the restricted optimum on some columns and the forced ones, remembered."""
-        support = np.union1d(units, self.model.problem.forced)
-        key = support.tobytes()
-        if key not in self.refits:
-            self.model.grow(support)
-            self.refits[key] = self.model.refit(support, self.lambda1, self.lambda2)
-        return self.refits[key]
 
     def certified(self, outcome, outside):
         """The outcome with D over all p columns, for the relaxation and, where it says something,

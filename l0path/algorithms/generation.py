@@ -24,10 +24,10 @@ from typing import NamedTuple
 import numpy as np
 
 from ..core.status import FitStatus
-from ..first_order.operators import largest
+from ..relaxation.blocks import NO_BLOCKS, Blocks
+from ..relaxation.subproblem import RowSubproblem, SquaredSubproblem
 from ..working_set.columns import PRODUCTS_AT_ONCE
-from .blocks import NO_BLOCKS, Blocks
-from .subproblem import Subproblem
+from .operators import largest
 
 BACK = 3  # blocks over which F or D must move
 
@@ -218,12 +218,13 @@ def generate(
     F, "bound" D, after every block.
     """
     problem = pool.problem
+    kind = SquaredSubproblem if problem.quadratic else RowSubproblem
     free = NO_BLOCKS._replace(
         columns=problem.forced, v=np.zeros(problem.forced.size) if forced is None else forced
     )
     tau, best, best_slopes, history, status = 0.0, -np.inf, None, [], FitStatus.MAX_ITER
     for made in range(most + 1):
-        sub = Subproblem(pool, blocks, free, 1 if published else budget, tau)
+        sub = kind(pool, blocks, free, 1 if published else budget, tau)
         if blocks.count and not sub.lambda1:
             sub.alternate(best, poll)
         sub.descend(best, poll)

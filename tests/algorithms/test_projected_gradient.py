@@ -10,16 +10,15 @@ from oracles import best_subsets, instances, restricted, restricted_keywords
 from problems import in_user_units, plain, problem_of, solver_path, wide_instance
 from scipy import sparse
 
+from l0path.algorithms.one_size import solve_size
+from l0path.algorithms.operators import (
+    all_columns,
+)
+from l0path.algorithms.projected_gradient import STEP_RULES, VARIANTS
 from l0path.core.control import Clock
 from l0path.designs import as_design
 from l0path.engine.protocols import Session, Slice
-from l0path.engine.size_path import SizePath
 from l0path.engine.strategies.sparse import SparseSizes
-from l0path.first_order.one_size import solve_size
-from l0path.first_order.operators import (
-    all_columns,
-)
-from l0path.first_order.projected_gradient import STEP_RULES, VARIANTS
 from l0path.problem.problem import Data, pose
 from l0path.problem.verbs import derivatives
 from l0path.solvers import ProjectedGradient
@@ -288,7 +287,7 @@ def test_weights_are_repeated_rows_and_sparse_is_dense(loss):
         names=names,
     )
     thin = SparseSizes(make_model(pose(data)), Slice(0.0, 1e-2, 4), settings, Session(Clock()))
-    SizePath(thin).run()
+    thin.run()
     for k in range(5):
         for other in (rows, thin):
             assert other.pool.fits[k].support.tolist() == weighted.pool.fits[k].support.tolist()

@@ -10,8 +10,8 @@ from oracles import best_subsets, instances, restricted, restricted_keywords
 from problems import plain, problem_of, solver_path, wide_instance
 from scipy.optimize import minimize_scalar
 
-from l0path.first_order.dual import DualProblem, balance, project
-from l0path.first_order.one_size import solve_size
+from l0path.algorithms.dual import DualProblem, balance, project
+from l0path.algorithms.one_size import solve_size
 from l0path.problem.conjugates import conjugate, conjugate_slope, convexity, interval
 from l0path.problem.losses import make_loss
 from l0path.problem.verbs import slope, value

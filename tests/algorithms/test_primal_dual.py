@@ -9,11 +9,11 @@ import pytest
 from oracles import best_penalized, cd_stationary_gap, instances, restricted, restricted_keywords
 from problems import in_user_units, plain, problem_of, wide_instance
 
+from l0path.algorithms.coordinate_descent import CoordinateDescent
+from l0path.algorithms.primal_dual import PrimalDualSolver, solve_lambda0
 from l0path.core.control import Clock
 from l0path.engine.lambda0.path import Lambda0Path
 from l0path.engine.protocols import Session, Slice
-from l0path.first_order.coordinate_descent import CoordinateDescent
-from l0path.first_order.primal_dual import PrimalDualSolver, solve_lambda0
 from l0path.solvers import PrimalDual
 from l0path.working_set.model import make_model
 

@@ -97,9 +97,8 @@ class DualSolver(DualSizes):
 
     def __init__(self, model, lambda1, lambda2, settings, scale):
         settings.check(model.problem, lambda1, lambda2)
-        super().__init__(model, DualProblem(model.problem, lambda1, lambda2), scale)
-        self.settings, self.lambda1, self.lambda2 = settings, float(lambda1), float(lambda2)
-        self.points, self.refits = {}, {}
+        super().__init__(model, DualProblem(model.problem, lambda1, lambda2), lambda2, scale)
+        self.settings, self.points = settings, {}
 
     def refresh(self):
         """Compute the quantities that depend on W anew after it has grown."""
@@ -154,23 +153,13 @@ class DualSolver(DualSizes):
             run.fit, run.steps, status, bound=run.best, proven=status == "proven", alpha=run.best_a
         )
 
-    def refit(self, J):
-        """Restricted optimum on positions J, remembered."""
-        support = np.sort(self.view.index[J])
-        key = support.tobytes()
-        if key not in self.refits:
-            self.refits[key] = self.model.refit(support, self.lambda1, self.lambda2)
-        return self.refits[key]
-
     def certified(self, outcome, outside):
         """The outcome with the bound that holds over all p columns: columns outside W, by
         descending h, push the least of the k out of the sum.
         """
         k = outcome.fit.support.size - self.model.problem.forced.size
-        correlation = -(self.Z @ self.right_side(outcome))
-        J, _, total = self.top(correlation, k)
-        h = self.dual.link(correlation, self.view.lower, self.view.upper, self.view.boxed)[1][J]
-        inside = np.sort(h[self.view.selectable[J]])
+        h, total = self.counted(outcome)
+        inside = np.sort(h)
         merged = np.sort(np.concatenate([inside, outside]))[::-1][:k]
         value = (
             self.dual.smooth_part(outcome.alpha)
@@ -250,11 +239,11 @@ class SizeAscent:
         """Refit on the support at hand, and try the mean as a dual point; "proven" once primal and
         dual meet.
         """
-        self.offer(self.solver.refit(J))
+        self.offer(self.solver.refit(self.solver.view.index[J]))
         mean = balance(self.mean, self.p.weights) if self.solver.dual.tied else self.mean
         K, _ = self.evaluate(mean)
         self.mean_value = self.value
-        self.offer(self.solver.refit(K))
+        self.offer(self.solver.refit(self.solver.view.index[K]))
         gap = self.fit.value - self.best
         self.watch("bound", self.best)
         self.watch("gap", gap)

@@ -1,1 +1,0 @@
-"""Coordinate descent, projected gradients and dual ascent."""
