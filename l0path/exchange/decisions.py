@@ -16,7 +16,7 @@ from ..problem.problem import Fit
 from ..working_set.newton import CONVERGED, MAX_ITER, rows_of
 from . import trials
 from .ordered.trials import first_below
-from .ranking import exchanged_supports
+from .ranking import exchanged_supports, roles
 from .trials import Exchanges, Goal
 
 # exchanges that are tried by the curvatures of a fit close by although all are to be refuted: where
@@ -40,6 +40,21 @@ def exchanges_of(model, fit, pairs):
     out, into = np.ascontiguousarray(pairs)  # other strides would compile another kernel
     out = fit.support.searchsorted(out) if out.size and out[0] >= 0 else out
     return Exchanges(out, model.where[into] if into.size and into[0] >= 0 else into)
+
+
+def unranked_swaps(model, fit, first, ranked):
+    """The swaps (m, 2), out and into, with working columns from position `first` on that count
+    although the quadratic of a fit does not rank them: where few rows have a curvature, columns are
+    combinations of the support there that are none. Only a refit tells. ranked (r, 2): those that
+    it ranks.
+    """
+    part = roles(model.problem, fit, model.W[first:], 0.0)
+    listed = np.ones((fit.support.size, part.skip.size), dtype=bool)
+    listed[np.ix_(~part.locked, ~part.skip)] = False
+    at = exchanges_of(model, fit, ranked.T)
+    listed[at.out, at.into - first] = True
+    out, into = np.nonzero(~listed)
+    return np.array([fit.support[out], model.W[first + into]]).T
 
 
 def by_refits(model, fit, pairs, shrinkage, aim):

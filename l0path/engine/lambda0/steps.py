@@ -3,6 +3,7 @@
 import numpy as np
 
 from ...core.status import FitStatus, Optimality
+from ...exchange.decisions import unranked_swaps
 from ...exchange.local_search import LocalSearch, pairs_tried
 from ...exchange.ranking import Candidate, Wanted, exchanged_supports, ranked
 from ...problem.penalties import separable
@@ -105,7 +106,10 @@ class ExchangeSteps(DescentSteps):
             return None
         ceiling = descent.objective(lambda0, fit) - descent.tolerance(fit)
         most = self.tried(fit) if thorough else min(RANKED, self.tried(fit))
-        for c in self._candidates(lambda0, fit, most):
+        candidates = self._candidates(lambda0, fit, most)
+        if thorough and not self.exact:
+            candidates += self._unranked(fit, candidates)[: max(most - len(candidates), 0)]
+        for c in candidates:
             self.poll()
             out, into = np.array([c.out]), np.array([c.into])
             (support,), (b,) = exchanged_supports(fit.support, fit.b, out, into)
@@ -119,6 +123,12 @@ class ExchangeSteps(DescentSteps):
                 self.undecided.add((fit.key, lambda0))
         self.failed.add(key)
         return None
+
+    def _unranked(self, fit, candidates):
+        """The swaps that the quadratic of a fit does not rank, see `unranked_swaps`."""
+        swaps = [(c.out, c.into) for c in candidates if c.out >= 0 and c.into >= 0]
+        left = unranked_swaps(self.descent.model, fit, 0, np.array(swaps, int).reshape(-1, 2))
+        return [Candidate(0.0, int(out), int(into)) for out, into in left]
 
     def _candidates(self, lambda0, fit, most):
         """The exchanges that are ranked best, in the order in which they are tried, at most `most`

@@ -10,9 +10,9 @@ from ...core.status import FitStatus
 from ...problem.penalties import separable
 from ...problem.problem import Fit
 from .. import table
-from ..decisions import Aim, by_chord_steps, by_refits, by_thresholds, exchanges_of
+from ..decisions import Aim, by_chord_steps, by_refits, by_thresholds, unranked_swaps
 from ..local_search import ON_THE_WAY, flat, pairs_tried
-from ..ranking import Wanted, combinations_count, exchanged_supports, roles, scanned
+from ..ranking import Wanted, combinations_count, exchanged_supports, scanned
 from ..trials import Exchanges, predict_exchanges
 from .protocol import Reach, columns_by_size, most_columns
 
@@ -354,22 +354,9 @@ class RefitNeighborhood:
         if new is None and len(pairs) == keep:
             self.last_ranked[key, keep] = min(last, change[-1])
         elif new is None and thorough and not far:
-            left = self._unranked(fit, first, pairs)[: keep - len(pairs)]
+            left = unranked_swaps(self.model, fit, first, pairs)[: keep - len(pairs)]
             new = self._first_below(fit, left, target, thorough)
         return new
-
-    def _unranked(self, fit, first, ranked):
-        """The swaps (out, into) with working columns from position `first` on that count although
-        the quadratic does not rank them: where few rows have a curvature, columns are combinations
-        of the support there that are none. Only a refit tells.
-        """
-        part = roles(self.model.problem, fit, self.model.W[first:], 0.0)
-        listed = np.ones((fit.support.size, part.skip.size), dtype=bool)
-        listed[np.ix_(~part.locked, ~part.skip)] = False
-        at = exchanges_of(self.model, fit, ranked.T)
-        listed[at.out, at.into - first] = True
-        out, into = np.nonzero(~listed)
-        return np.array([fit.support[out], self.model.W[first + into]]).T
 
     def _swaps_in_two(self, fit, first, keep):
         """As `_ranked_swaps` of a fit without a finite optimum, whose quadratic does not know what
