@@ -216,7 +216,8 @@ def page(vignette):
                 lines.append(f"![Picture {len(files)}]({name})")
             elif PAGE in data:
                 lines.append(f"<!--output {len(html)}-->")
-                html.append(f'<div class="output">{text(data[PAGE])}</div>')
+                # out of the search, whose index takes some lists of numbers for words that it lacks
+                html.append(f'<div class="output" data-search-exclude>{text(data[PAGE])}</div>')
             elif "text" in output or "text/plain" in data:
                 words = output.get("text") or data["text/plain"]
                 lines.append(fenced(without_colors(text(words)), "text"))
