@@ -259,7 +259,8 @@ def test_a_page_of_the_gallery_has_text_code_output_and_pictures(tmp_path, monke
     assert "(../losses.md)" in text and "<math" in text and "`````text\none\ntwo\n`````" in text
     assert files == {"some_1.png": png.getvalue()} and "![Picture 1](some_1.png)" in text
     assert (
-        gallery.filled("a<p><!--output 0--></p>", html) == 'a<div class="output"><b>*3*</b></div>'
+        gallery.filled("a<p><!--output 0--></p>", html)
+        == 'a<div class="output" data-search-exclude><b>*3*</b></div>'
     )
     assert Image.open(io.BytesIO(gallery.thumbnail(one.stored))).size == (480, 160)
     assert "[![Title](assets/gallery/some.png)](vignettes/some.md)" in gallery.card(one)
@@ -294,7 +295,7 @@ def test_copies_of_notebooks_keep_text_and_small_pictures(tmp_path, monkeypatch)
     assert one.stored == one.copy and one.copy.stat().st_size < executed.stat().st_size / 3
     text, files, html = gallery.page(one)
     assert "one\ntwo" in text and "`````text\n3\n`````" in text
-    assert html == ['<div class="output"><b>4</b></div>']
+    assert html == ['<div class="output" data-search-exclude><b>4</b></div>']
     (picture,) = files.values()
     assert Image.open(io.BytesIO(picture)).size == (640, 246)
 
