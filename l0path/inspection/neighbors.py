@@ -5,6 +5,7 @@ For the squared loss without lambda1 and box the ranking is the exact change of 
 elsewhere it is that of the local quadratic, and refits of the best pairs decide.
 """
 
+from abc import ABC, abstractmethod
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -66,7 +67,7 @@ def check_refitted(path, fit, value):
         )
 
 
-class Around:
+class Around(ABC):
     """The exchanges around solution `index` of a path, whatever its units are.
 
     `units`: its members; `locked`: those that stay; `names`: of all units; `factor`: their penalty
@@ -89,13 +90,13 @@ class Around:
         self.value = value_at(s, self.fit)
         check_refitted(path, self.fit, self.value)
 
+    @abstractmethod
     def prepare(self):
         """Set the working columns `model`, `units` and `locked`."""
-        raise NotImplementedError
 
+    @abstractmethod
     def first(self):
         """The restricted optimum of the units."""
-        raise NotImplementedError
 
     def found(self):
         """The `Fit` of the solution as the search found it, by its own coefficients."""

@@ -144,9 +144,14 @@ def _refit_in_statsmodels(path, s, rows, columns, loss, how):
         limit = limit_in(results, path, s, rows, loss)
     except np.linalg.LinAlgError:  # also where steps along a monotone likelihood went far out
         limit = limit_of_refit(
-            restricted(loss, rows.y, keep), rows.y[keep], A, names, intercept=False,
-            weights=rows.weights[keep], offset=offset,
-        )  # fmt: skip
+            restricted(loss, rows.y, keep),
+            rows.y[keep],
+            A,
+            names,
+            intercept=False,
+            weights=rows.weights[keep],
+            offset=offset,
+        )
         if limit is None:
             raise ValueError(
                 "features of the model are constant, or combinations of others, in these rows; "

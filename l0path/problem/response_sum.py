@@ -52,11 +52,8 @@ class ResponseSum(NamedTuple):
     def value_and_slopes(self, y, eta, weights, slopes):
         one, n, total, e = _own(self), weights.size, 0.0, np.empty(weights.size)
         for s in range(self.roots.size):
-            root, own, D = (
-                self.roots[s],
-                part(self.Y, s * n, s * n + n),
-                part(slopes, s * n, s * n + n),
-            )
+            root, own = self.roots[s], part(self.Y, s * n, s * n + n)
+            D = part(slopes, s * n, s * n + n)
             _divide(eta, s, root, e)
             total += root * root * value_and_slopes(one, own, e, weights, D)
             for i in range(n):

@@ -11,9 +11,7 @@ from problems import in_user_units, plain, problem_of, solver_path, wide_instanc
 from scipy import sparse
 
 from l0path.algorithms.one_size import solve_size
-from l0path.algorithms.operators import (
-    all_columns,
-)
+from l0path.algorithms.operators import all_columns
 from l0path.algorithms.projected_gradient import STEP_RULES, VARIANTS
 from l0path.core.control import Clock
 from l0path.designs import as_design

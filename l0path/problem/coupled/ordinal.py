@@ -118,10 +118,6 @@ class Ordinal(NamedTuple):
 
     levels: int
 
-    def restricted(self, y, rows):
-        """The loss of some rows."""
-        return self
-
     def state_size(self):
         return 2 + 6, 1 + thresholds_size(self.levels, 0)
 

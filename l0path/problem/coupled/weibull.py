@@ -53,13 +53,8 @@ class WeibullInKernels(NamedTuple):
 
     def state_of_rows(self, y, eta, weights, before, known, state):
         z, n, most = numbers_at(self, LOG_TIME), y.size, self.numbers[MOST]
-        own, out, events, dead, value = (
-            part(state, 1 + 2 * n, 6 + 2 * n),
-            np.empty(4),
-            0.0,
-            0.0,
-            0.0,
-        )
+        own, out = part(state, 1 + 2 * n, 6 + 2 * n), np.empty(4)
+        events, dead, value = 0.0, 0.0, 0.0
         for i in range(n):
             events += weights[i] * y[i]
             dead += weights[i] * y[i] * z[i]
@@ -98,7 +93,7 @@ class WeibullInKernels(NamedTuple):
     def bound_of_rows(self, y, weights, tangent, end):
         # Every term of (W) is convex in a_i or in kappa. Their slopes, moved along to the optimum
         # `end` of the quadratic model and the b0 and kappa there, balance each other, as in
-        # `ordinal_bound_of_rows`.
+        # `ordinal.OrdinalInKernels`.
         z, n = numbers_at(self, LOG_TIME), y.size
         state = state_at(self, y, tangent.start, weights)
         v, own = part(state, 1 + n, 1 + 2 * n), part(state, 1 + 2 * n, 6 + 2 * n)
